@@ -46,7 +46,7 @@ test: $(COLLECTED)
 	@$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not long"
 
 test-long: $(COLLECTED)
-	@$(BIN)/pytest -n $(LONG_WORKERS) --dist worksteal -m long
+	@$(BIN)/pytest -n $(LONG_WORKERS) --dist worksteal -m "long or hypothesis" --hypothesis-profile all
 
 test-all: test test-long
 
@@ -62,7 +62,7 @@ $(COLLECTED): $(INSTALLED)
 # All tests with 100,000 mutated pages instead of 5,000, 30 killed crawls instead of 6 and a crawl of three simulated months with 36
 # deaths instead of one day with three: some minutes longer, for the night.
 test-nightly: install
-	@$(BIN)/pytest -n $(WORKERS) --dist worksteal --mutations 100000 --kills 30 --months 3
+	@$(BIN)/pytest -n $(WORKERS) --dist worksteal --hypothesis-profile all --mutations 100000 --kills 30 --months 3
 
 # A real Bluesky network from npm, crawled and compared; docs/real.md. Says so and skips where Node or npm is missing.
 test-real: install

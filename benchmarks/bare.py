@@ -19,7 +19,7 @@ import zstandard
 from msgspec import Raw, Struct
 
 from bowerbird.clock import RealClock, to_micros
-from bowerbird.db.sqlite.database import sqlite_module
+from bowerbird.db.sqlite.library import sqlite_module
 from bowerbird.db.sqlite.short_columns import written
 
 _TAG = re.compile(r"<[^>]*>")

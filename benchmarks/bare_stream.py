@@ -20,7 +20,7 @@ from msgspec import Raw, Struct, field
 
 from benchmarks.bare import Packer
 from bowerbird.clock import RealClock, to_micros
-from bowerbird.db.sqlite.database import sqlite_module
+from bowerbird.db.sqlite.library import sqlite_module
 from bowerbird.db.sqlite.short_columns import written
 
 _BATCH = 1_000

@@ -37,9 +37,9 @@ from starlette.applications import Starlette
 from benchmarks.bare_coordinator import BareCoordinator, prepare
 from benchmarks.engine import _crawl_file
 from benchmarks.recorded import Recording, Served, record, served
-from bowerbird.app import Outside, open_crawl, open_store, vocabulary
+from bowerbird.app import Outside, Participation, open_crawl, open_store, vocabulary
 from bowerbird.clock import RealClock
-from bowerbird.crawl.process.identity import myself
+from bowerbird.crawl.process.workers.identity import myself
 from bowerbird.db import open_database
 from bowerbird.evaluate.laboratory import TokenVault
 from bowerbird.evaluate.postgres import Server, run_postgres
@@ -48,11 +48,11 @@ from bowerbird.model import Answer, Credential, Leased, Offer, Request, Service
 from bowerbird.remote import tokens
 from bowerbird.remote.coordinator import Opened
 from bowerbird.remote.desk import Desk
-from bowerbird.remote.link import Address, Link
 from bowerbird.remote.roster import Roster
 from bowerbird.remote.routes import fleet_routes
-from bowerbird.remote.tokens import Tokens
+from bowerbird.remote.tokens import TokenCheck
 from bowerbird.remote.wire import Enrol, Get, Put, Settle
+from bowerbird.remote.worker.link import Address, Link
 from bowerbird.simulated.tokens import Token
 from bowerbird.store import register_service
 from bowerbird.transport import HttpTransport
@@ -106,14 +106,20 @@ async def _ours(pipe: Pipe, url: str, text: str) -> None:
     vault = TokenVault("mastodon", [Token(value="bench", kind="app")], base=base)
     transport = HttpTransport(clock, "bowerbird-benchmark")
     offered = tuple(vault.credentials())
-    outside = Outside(clock=clock, transport=transport, vault=vault, is_paced=False, makes_calls=False, offered=offered)
+    outside = Outside(
+        clock=clock,
+        transport=transport,
+        vault=vault,
+        is_paced=False,
+        participation=Participation(makes_calls=False, offered=offered),
+    )
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(open_store(url, clock))
         crawl = await stack.enter_async_context(open_crawl(plan, outside))
         desk = Desk(Roster(database, clock, _CRAWL), clock)
-        desk.open(Opened(source=crawl.source, worker=crawl.me.number(), facets=frozenset({"timeline"})))
+        desk.open(Opened(source=crawl.dispatch.source, worker=crawl.dispatch.me.number(), facets=frozenset({"timeline"})))
         running = asyncio.create_task(crawl.process.run(crawl.seeds, slots=1, watch_every=timedelta(seconds=1)))
-        app = Starlette(routes=fleet_routes(desk, Tokens(database, clock), clock))
+        app = Starlette(routes=fleet_routes(desk, TokenCheck(database, clock), clock))
         address = await stack.enter_async_context(serving(app, Listening()))
         async with database.transaction() as tx:
             token = await tokens.add(tx, "bench", clock.now())

@@ -27,9 +27,9 @@ import msgspec
 from msgspec import Struct
 
 from bowerbird.clock import EPOCH, RealClock
-from bowerbird.simulated.http import serve
 from bowerbird.simulated.scale import Scale
 from bowerbird.simulated.service import Setup, SimulatedService, simulate
+from bowerbird.simulated.serving.http import serve
 from bowerbird.simulated.world import WorldSettings
 
 POSTS = 10_000

@@ -26,7 +26,7 @@ import msgspec
 from msgspec import Struct
 
 from benchmarks.large_store import large_store
-from bowerbird.cli.which import Place, read_place
+from bowerbird.cli.which import NamedStore, read_store
 from bowerbird.clock import RealClock
 from bowerbird.db.sqlite.short_addresses import address_in_sql
 from bowerbird.db.sqlite.short_columns import IMPLIED_COLUMNS, SHORT_COLUMNS, implied_in_sql, whole_in_sql, written
@@ -98,7 +98,7 @@ _PARTS = {"tags": "tag", "cashtags": "cashtag", "mentions": "u.id", "media": add
 
 def by_bowerbird(store: Path, out: Path) -> int:
     async def write() -> int:
-        async with read_place(Place(str(store)), RealClock()) as database:
+        async with read_store(NamedStore(str(store)), RealClock()) as database:
             return (await export(database, Request(what="posts", out=str(out)), Source(str(store), 0), RealClock())).rows
 
     return asyncio.run(write())

@@ -15,7 +15,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from benchmarks.streamed import streamed_once
-from bowerbird.db.sqlite.database import sqlite_module
+from bowerbird.db.sqlite.library import sqlite_module
 from bowerbird.db.versions import newest
 from bowerbird.settings import load_settings
 

@@ -89,7 +89,7 @@ class Bench:
             number = await self.log.begin(tx, LANE, call)
         call = msgspec.structs.replace(call, call=number)
         answer = Answer(status=200, sent_at=now, received_at=now)
-        settled = [Settled(task=task, progress=Progress(), standing=Placement(self.rng.random(), now)) for task in tasks]
+        settled = [Settled(task=task, progress=Progress(), placement=Placement(self.rng.random(), now)) for task in tasks]
         async with self.database.transaction() as tx:
             await self.frontier.settle(tx, settled, now)
             await self.log.end(tx, Answered(call, answer, Page()), Timings(), now)

@@ -42,11 +42,11 @@ from bowerbird.model import (
     Turn,
     Visit,
 )
-from bowerbird.policies import Place, ranker
+from bowerbird.policies import RankerSetting, ranker
+from bowerbird.policies.by_value.rates import Rates
+from bowerbird.policies.by_value.two_stage import News
+from bowerbird.policies.graph_walks.walking import Node, Walker
 from bowerbird.policies.moments import days, seconds
-from bowerbird.policies.rates import Rates
-from bowerbird.policies.two_stage import News
-from bowerbird.policies.walking import Node, Walker
 from bowerbird.ports import Database, Ranker, Transaction
 
 LANE = 1
@@ -99,16 +99,16 @@ def _nodes(number: int, chance: random.Random, now: datetime) -> tuple[float, by
 
 def trials() -> list[Trial]:
     plain = [Trial(name, ranker(name), _plain) for name in ("fifo", "lifo", "bfs", "circular", "random", "repeat_first")]
-    lookup = Place(_LOOKUP)
-    walks = [Trial(name, ranker(name, place=Place(None, (LANE,))), _nodes) for name in ("mhrw", "rwrw", "frontier")]
+    lookup = RankerSetting(_LOOKUP)
+    walks = [Trial(name, ranker(name, setting=RankerSetting(None, (LANE,))), _nodes) for name in ("mhrw", "rwrw", "frontier")]
     return [
         *plain,
         Trial("echo", ranker("echo"), _classes),
         Trial("echo_lookup", ranker("echo"), _classes, 25),
-        Trial("index", ranker("index", place=Place(_TIMELINE)), _moments),
-        Trial("two_stage_lookup", ranker("two_stage", place=lookup), _moments, 25),
-        Trial("two_stage_lookup_of_100", ranker("two_stage", place=lookup), _moments, 100),
-        Trial("two_stage_fetch", ranker("two_stage", place=Place(_TIMELINE)), _waiting),
+        Trial("index", ranker("index", setting=RankerSetting(_TIMELINE)), _moments),
+        Trial("two_stage_lookup", ranker("two_stage", setting=lookup), _moments, 25),
+        Trial("two_stage_lookup_of_100", ranker("two_stage", setting=lookup), _moments, 100),
+        Trial("two_stage_fetch", ranker("two_stage", setting=RankerSetting(_TIMELINE)), _waiting),
         *walks,
     ]
 
@@ -164,11 +164,11 @@ class Bench:
             rank = time.perf_counter() - watch
         async with self._database.transaction() as tx:
             watch = time.perf_counter()
-            standings = [made.visited(self._visit(task, now)) for task in tasks]
+            placements = [made.visited(self._visit(task, now)) for task in tasks]
             decide = time.perf_counter() - watch
-            ended = [Settled(task=t, progress=Progress(), standing=s) for t, s in zip(tasks, standings, strict=True)]
+            ended = [Settled(task=t, progress=Progress(), placement=s) for t, s in zip(tasks, placements, strict=True)]
             await self._frontier.settle(tx, ended, now)
-            arrivals = [lead for standing in standings for lead in standing.leads] or self._page()
+            arrivals = [lead for placement in placements for lead in placement.leads] or self._page()
             watch = time.perf_counter()
             await self._add(tx, arrivals, now)
             seed = time.perf_counter() - watch
@@ -179,11 +179,11 @@ class Bench:
         while arrivals:
             part, arrivals = (arrivals[:1], arrivals[1:]) if arrivals[0].memory is not None else (arrivals, ())
             known = await self._frontier.known(tx, part) if self._trial.made.remembers else {}
-            standings: list[tuple[Arrival, Placement]] = [
+            placements: list[tuple[Arrival, Placement]] = [
                 (each, self._trial.made.added(each, known.get((each.lane, each.target)), now)) for each in part
             ]
-            await self._frontier.add(tx, standings, 1, now)
-            arrivals = [*arrivals, *(lead for _, standing in standings for lead in standing.leads)]
+            await self._frontier.add(tx, placements, 1, now)
+            arrivals = [*arrivals, *(lead for _, placement in placements for lead in placement.leads)]
 
     def _now(self) -> datetime:
         """A little more than calls take, so that each claim stands for one call and not for a block of them."""

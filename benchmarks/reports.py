@@ -22,12 +22,12 @@ from msgspec import Struct
 
 from benchmarks.large_store import CHOSEN, RENAMED, SERVICE, handle_of, large_store
 from bowerbird.cli.commands.crawling.status import read_page
-from bowerbird.cli.which import Place, read_place
+from bowerbird.cli.which import NamedStore, read_store
 from bowerbird.clock import RealClock
 from bowerbird.reports.browsing.post_ids import PostIds, read_post_ids
-from bowerbird.reports.completeness import VIEWS, ledgers
+from bowerbird.reports.completeness import VIEWS, read_views
 from bowerbird.reports.completeness.facets import facet_of
-from bowerbird.reports.histories.absences import APART, read_absences
+from bowerbird.reports.histories.absences import TABLES, read_absences
 from bowerbird.reports.histories.changes import find_history
 from bowerbird.settings import load_settings
 
@@ -38,32 +38,32 @@ _QUICK = 0.5
 _TIMES = 5
 
 
-async def _status(place: Place) -> None:
+async def _status(place: NamedStore) -> None:
     await read_page(place, RealClock())
 
 
-async def _history(place: Place) -> None:
+async def _history(place: NamedStore) -> None:
     """By handle, by a former one, by one that nobody has, by id, by a post's id and by its key."""
     names = (f"@{handle_of(CHOSEN)}", f"@{handle_of(RENAMED)}", "@nobody", handle_of(CHOSEN).upper())
     posts = (f"{SERVICE.base}/users/{handle_of(CHOSEN)}/statuses/{CHOSEN * 40}", str(CHOSEN * 40))
-    async with read_place(place, RealClock()) as database:
+    async with read_store(place, RealClock()) as database:
         for name in (*names, f"{SERVICE.base}/users/{handle_of(CHOSEN)}", *posts):
             await find_history(database, name)
 
 
-async def _completeness(place: Place) -> None:
-    async with read_place(place, RealClock()) as database:
-        await _drained(ledgers(database, facet_of, VIEWS))
+async def _completeness(place: NamedStore) -> None:
+    async with read_store(place, RealClock()) as database:
+        await read_views(database, facet_of, VIEWS, top=20)
 
 
-async def _dehydrate(place: Place) -> None:
-    async with read_place(place, RealClock()) as database:
+async def _dehydrate(place: NamedStore) -> None:
+    async with read_store(place, RealClock()) as database:
         await _drained(read_post_ids(database, SERVICE, PostIds()))
 
 
-async def _gone(place: Place) -> None:
-    async with read_place(place, RealClock()) as database:
-        for what in APART:
+async def _gone(place: NamedStore) -> None:
+    async with read_store(place, RealClock()) as database:
+        for what in TABLES:
             await _drained(read_absences(database, what))
 
 
@@ -71,7 +71,7 @@ async def _drained(lines: AsyncIterator[Any]) -> int:
     return sum([1 async for _ in lines])
 
 
-REPORTS: dict[str, Callable[[Place], Awaitable[None]]] = {
+REPORTS: dict[str, Callable[[NamedStore], Awaitable[None]]] = {
     "status": _status,
     "history": _history,
     "completeness": _completeness,
@@ -87,7 +87,7 @@ class Spent(Struct, frozen=True, order=True):
     clock: float
 
 
-async def spent(report: Callable[[Place], Awaitable[None]], place: Place) -> Spent:
+async def spent(report: Callable[[NamedStore], Awaitable[None]], place: NamedStore) -> Spent:
     """The least of several runs; one run where it takes long."""
     taken = [await _once(report, place)]
     while len(taken) < _TIMES and taken[-1].processor < _QUICK:
@@ -95,7 +95,7 @@ async def spent(report: Callable[[Place], Awaitable[None]], place: Place) -> Spe
     return min(taken)
 
 
-async def _once(report: Callable[[Place], Awaitable[None]], place: Place) -> Spent:
+async def _once(report: Callable[[NamedStore], Awaitable[None]], place: NamedStore) -> Spent:
     clock, processor = time.perf_counter(), time.process_time()
     await report(place)
     return Spent(time.process_time() - processor, time.perf_counter() - clock)
@@ -107,7 +107,7 @@ def measured(sizes: list[int], folder: Path) -> dict[int, dict[str, Spent]]:
     smaller: Path | None = None
     for size in sizes:
         smaller = large_store(size, folder, smaller)
-        found[size] = {name: asyncio.run(spent(report, Place(str(smaller)))) for name, report in REPORTS.items()}
+        found[size] = {name: asyncio.run(spent(report, NamedStore(str(smaller)))) for name, report in REPORTS.items()}
         told = "  ".join(f"{name} {took.processor:.3f} s ({took.clock:.3f})" for name, took in found[size].items())
         print(f"{size:>12,} posts  {told}", flush=True)
     return found

@@ -18,7 +18,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bowerbird.clock import RealClock
-from bowerbird.db.beside import open_beside
+from bowerbird.db.threaded import open_threaded
 from bowerbird.transport.serving import Listening, serving
 from bowerbird.web.dashboard import dashboard, dashboard_routes
 from bowerbird.web.serving import make_ready
@@ -56,7 +56,7 @@ def _serve(store: str, told: Connection) -> None:
 
 async def _served(store: str, told: Connection) -> None:
     clock = RealClock()
-    database = await open_beside(store, clock)
+    database = await open_threaded(store, clock)
     site = Site(database, clock, "benchmark")
     app = dashboard(site)
     make_ready(site)

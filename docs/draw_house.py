@@ -24,6 +24,8 @@ ROWS = (
     ("web",),
     ("planning",),
     ("app",),
+    ("studies", "steering"),
+    ("starting",),
     ("vocabulary",),
     ("remote", "export"),
     ("reports",),

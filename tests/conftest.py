@@ -31,15 +31,18 @@ if TYPE_CHECKING:
 # Hypothesis imports its optimiser in the middle of a test, deep in the stack. Where no compiled copy of it lies there yet,
 # CPython 3.11 may then fail to parse it ("AST constructor recursion depth mismatch"): it is loaded here instead.
 _numbers = count(1)
-_MARKED = re.compile(r"\bmark\.long\b|^from marks import ", re.MULTILINE)
-"""How long tests are marked."""
+_LONG = "long or hypothesis"
+_MARKED = re.compile(r"\bmark\.long\b|^from marks import |^from hypothesis import ", re.MULTILINE)
+"""How files with long tests, and with tests that try random examples, are known."""
 _MEMORY = Path("/dev/shm")
 # As in the Makefile: without compiled modules each process that a test starts would compile everything anew.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-# How long one example takes says something about the machine alone.
-hypothesis.settings.register_profile("untimed", deadline=None)
-hypothesis.settings.load_profile("untimed")
+# How long one example takes says something about the machine alone. `make test` tries a quarter of the random examples, and
+# `make test-long` all of them (`examples` in marks.py).
+hypothesis.settings.register_profile("all", deadline=None, max_examples=100)
+hypothesis.settings.register_profile("few", deadline=None, max_examples=25)
+hypothesis.settings.load_profile("few")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -63,8 +66,8 @@ def _has_room(folder: Path) -> bool:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """`-m long` reads only the files that have long tests, one in ten: each worker would import all others for nothing."""
-    is_other = config.option.markexpr == "long" and collection_path.name.startswith("test_") and collection_path.is_file()
+    """`make test-long` reads only the files that have long tests, one in five: others need not be imported."""
+    is_other = config.option.markexpr == _LONG and collection_path.name.startswith("test_") and collection_path.is_file()
     return True if is_other and not _MARKED.search(collection_path.read_text("utf-8")) else None
 
 

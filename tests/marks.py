@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 
 def long(*values: Any) -> list[Any]:
@@ -14,3 +15,8 @@ def long(*values: Any) -> list[Any]:
 
 long_on_postgresql = pytest.mark.parametrize("database_url", ["sqlite", *long("postgresql")], indirect=True)
 """For whole crawls: on PostgreSQL, which takes three times as long, others of their kind keep the promise in `make test`."""
+
+
+def examples(number: int) -> int:
+    """How many random examples to try: all of them in `make test-long`, a quarter in `make test`."""
+    return max(10, number * settings.default.max_examples // 100)

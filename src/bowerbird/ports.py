@@ -60,6 +60,7 @@ from bowerbird.model import (
     Service,
     Setback,
     Settled,
+    Subject,
     Subscription,
     Task,
     Trial,
@@ -89,8 +90,8 @@ class Clock(Protocol):
         ...
 
     def heed(self, told: datetime, sent: datetime, received: datetime) -> None:
-        """Goes by the time that was `told`, at some moment between these two of our own, from now on: at first at once, later as
-        far as clocks drift."""
+        """Sets this clock by another one, which showed `told` at some moment between `sent` and `received`. The first call sets
+        it at once; later calls correct only as much as clocks drift."""
         ...
 
     def correction(self) -> timedelta:
@@ -118,9 +119,9 @@ class Transaction(Protocol):
     async def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None: ...
 
     async def execute_all(self, writes: Sequence[tuple[str, Sequence[Sequence[Any]] | None]]) -> None:
-        """Runs inserts of values, and updates by one condition, over many rows each; on a distant server all of them at once,
-        with the next statement that might see them or with the commit. None may depend on another, or change the same row. Those
-        that seldom have rows are left out where these are None; the others are one text every time, which saves planning."""
+        """Runs several writes over many rows each: inserts of values, or updates by one condition. None may depend on another, or
+        change the same row. A distant server gets them together, before the next statement that might see them. Rows that are
+        None leave a statement out; empty ones do not, so that the server sees the same text every time and plans it once."""
         ...
 
     async def fetch_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> Sequence[Row]:
@@ -141,7 +142,7 @@ class Transaction(Protocol):
         ...
 
     def after_commit(self, then: Callable[[], object]) -> None:
-        """Calls `then` once everything is durable, before the caller goes on; never when the transaction failed."""
+        """Calls `then` once everything is committed, before the caller goes on; never when the transaction failed."""
         ...
 
     def on_rollback(self, undo: Callable[[], object]) -> None:
@@ -161,7 +162,8 @@ class Database(Protocol):
         ...
 
     def reading(self) -> AbstractAsyncContextManager[Transaction]:
-        """One moment for those who only read, from the first look to the last; never blocks the writer."""
+        """One moment for those who only read, from the first look to the last: what they write is refused. It never blocks the
+        writer; a database in memory alone has one connection for all, and who writes waits until the look is over."""
         ...
 
     async def time(self) -> datetime | None:
@@ -387,7 +389,7 @@ class Judge(Protocol):
     name: str
     """What conditions call it: `judged('place', 'Lisbon')`."""
     version: str
-    """Changes with its rules: what a newer version says replaces what an older one said for as good a reason."""
+    """Changes with its rules. What a newer version says replaces an older judgement of equal strength."""
 
     def judge(self, seen: Seen) -> Ruling: ...
 
@@ -448,8 +450,7 @@ class Ranker(Protocol):
 
     name: str
     remembers: bool
-    """Whether `added` wants to see the task a target has already, and `visited` what it wrote there meanwhile; others are
-    spared the look-up."""
+    """Whether this ranker reads the task that a target already has. If not, it is not looked up."""
 
     def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Placement:
         """Where a target starts, or where a known one goes when an edge wakes it."""
@@ -496,7 +497,7 @@ class Frontier(Protocol):
         ...
 
     async def take_turn(self, tx: Transaction) -> None:
-        """Lets no other worker change what tasks remember until the transaction ends: before `known` is asked."""
+        """Locks what tasks remember until the transaction ends. Call it before `known`."""
         ...
 
     async def known(self, tx: Transaction, arrivals: Sequence[Arrival]) -> Mapping[tuple[int, str], Task]:
@@ -525,14 +526,18 @@ class Frontier(Protocol):
         """When the next sleeping or leased task of these lanes comes due."""
         ...
 
+    async def ready_in(self, tx: Transaction, lanes: Sequence[int]) -> frozenset[int]:
+        """Those of the lanes in which something is ready, whoever made it so."""
+        ...
+
     async def close(self, tx: Transaction, lane: int, why: str) -> None:
         """Gives up what waits in a lane, with the reason: nobody answers its questions."""
         ...
 
     async def retire(self, tx: Transaction, lane: int, targets: Sequence[str], reason: Reason, now: datetime) -> Sequence[str]:
-        """Takes targets out of a lane for good, whatever they are at, and records who wanted it and why; answers which of them
-        were in it. What is being asked just now is retired when that call ends, and its answer is kept. A retired target is asked
-        again only when it is added anew: by an edge, or by an arrival that wakes. Seeds that are named at every start do not."""
+        """Takes targets out of a lane for good, in whatever state, and records who wanted it and why. Answers which of them were
+        in it. A target that is being asked is retired when its call ends, and the answer is kept. It is asked again only when it
+        is added anew: by an edge, or by an arrival that wakes. That a start names it as a seed does not bring it back."""
         ...
 
     async def revive(self, tx: Transaction, lanes: Sequence[int], now: datetime) -> int:
@@ -590,7 +595,8 @@ class Ledgers(Protocol):
     async def charge(
         self, tx: Transaction, charges: Sequence[Charge], now: datetime, *, is_made: bool = False
     ) -> Sequence[Charge]:
-        """Takes the call from every bucket, durably, before it is made; one that `is_made` already, whatever is left."""
+        """Takes the call from every bucket before it is sent. `is_made`: it was sent already, and is taken even where nothing is
+        left."""
         ...
 
     async def settle(self, tx: Transaction, charges: Sequence[Charge], page: Page, answer: Answer) -> None:
@@ -600,8 +606,7 @@ class Ledgers(Protocol):
     async def delivered(
         self, tx: Transaction, held: Sequence[Charge], results: int, now: datetime, wanted: Sequence[Charge] = ()
     ) -> Sequence[Charge]:
-        """Books what a live connection brought out of what is held in reserve for it, and answers what is held from now on: as
-        much as is `wanted` for the next, as far as there is any left."""
+        """Books what a live connection brought against its reserve. Answers the new reserve: as much of `wanted` as is left."""
         ...
 
     async def lost(self, tx: Transaction, charges: Sequence[Charge], now: datetime) -> None:
@@ -611,9 +616,9 @@ class Ledgers(Protocol):
     async def reconcile(
         self, tx: Transaction, in_flight: Callable[[Transaction], Awaitable[Mapping[str, int]]], now: datetime
     ) -> Mapping[str, int]:
-        """Books as spent what accounts hold back for more calls than those in flight; answers how much, by bucket.
+        """A ledger may hold back more than its calls in flight need. The rest is booked as spent; answers how much, by bucket.
 
-        `in_flight` says how much the flying calls were charged, by bucket; it is asked after the accounts were read.
+        `in_flight` says how much the flying calls were charged, by bucket. It is asked after the ledgers were read.
         """
         ...
 
@@ -664,7 +669,7 @@ class Recall(Protocol):
     async def recall(
         self, tx: Transaction, service: Service, sources: Sequence[int], queues: Sequence[int], after: int
     ) -> Recalled | None:
-        """The next sightings after one, as far as they matter; None when there are no more."""
+        """The next sightings after number `after` that a queue may lack; None when there are no more."""
         ...
 
 
@@ -754,6 +759,16 @@ class Questions(Protocol):
         ...
 
 
+class Keys(Protocol):
+    """What services call the accounts and posts of a store."""
+
+    async def of(
+        self, tx: Transaction, subject: Subject, service: Service, network: str, numbers: Collection[int]
+    ) -> Mapping[int, str]:
+        """By number the keys of those that the service knows and that may be asked about."""
+        ...
+
+
 class Stored(Protocol):
     """What modules may do to what is stored, by its own rules."""
 
@@ -836,11 +851,3 @@ class Module(Protocol):
     async def run(self, context: ModuleContext) -> Counts:
         """Does what is due and says what it did, in numbers by name."""
         ...
-
-
-class Progressing(Protocol):
-    """Hears what a crawl does while it runs, to show it."""
-
-    def called(self, facet: str, outcome: Outcome, items: int, now: datetime) -> None: ...
-
-    def waiting(self, until: datetime | None, why: str) -> None: ...

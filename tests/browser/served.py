@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 from starlette.routing import BaseRoute
 
 from bowerbird.clock import RealClock
-from bowerbird.db.beside import open_beside
+from bowerbird.db.threaded import open_threaded
 from bowerbird.limits.vault import FileVault
 from bowerbird.ports import Database
 from bowerbird.transport.serving import Listening, serving
@@ -81,7 +81,7 @@ class Served:
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
         clock = RealClock()
-        database = await open_beside(str(self.store), clock)
+        database = await open_threaded(str(self.store), clock)
         await database.migrate()
         self.database = Unsteady(database)
         vault, watched = FileVault(Path(self.store).parent / "vault"), cast("Database", self.database)

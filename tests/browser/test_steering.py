@@ -13,8 +13,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from served import Served, Watched
 
 from bowerbird.clock import RealClock, to_micros
-from bowerbird.simulated.http import serve
 from bowerbird.simulated.service import Setup, SimulatedService, simulate
+from bowerbird.simulated.serving.http import serve
 from bowerbird.simulated.world import WorldSettings
 from web_site import CRAWL
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 from starlette.applications import Starlette
 from work_scene import Scene, play
 
-from bowerbird.crawl.process.identity import myself
+from bowerbird.crawl.process.workers.identity import myself
 from bowerbird.crawl.work.source import LocalWorkSource
 from bowerbird.model import Credential
 from bowerbird.ports import WorkSource
@@ -16,11 +16,11 @@ from bowerbird.remote import tokens
 from bowerbird.remote.bodies import Sizes
 from bowerbird.remote.coordinator import Opened
 from bowerbird.remote.desk import Desk
-from bowerbird.remote.link import Address, Link
 from bowerbird.remote.roster import Roster
 from bowerbird.remote.routes import fleet_routes
-from bowerbird.remote.tokens import Tokens
+from bowerbird.remote.tokens import TokenCheck
 from bowerbird.remote.wire import Enrol, Enrolled
+from bowerbird.remote.worker.link import Address, Link
 from bowerbird.transport.serving import Listening, serving
 
 FACETS = frozenset({"profile", "timeline"})
@@ -54,7 +54,7 @@ async def served(scene: Scene, source: LocalWorkSource, sizes: Sizes | None = No
     """A coordinator that hands out the calls of a source."""
     desk = Desk(Roster(scene.database, scene.clock, "crawl"), scene.clock)
     desk.open(Opened(source=source, worker=scene.worker, facets=FACETS))
-    app = Starlette(routes=fleet_routes(desk, Tokens(scene.database, scene.clock), scene.clock, sizes))
+    app = Starlette(routes=fleet_routes(desk, TokenCheck(scene.database, scene.clock), scene.clock, sizes))
     return Fleet(scene, desk, await scene.ends.enter_async_context(serving(app, Listening())), source)
 
 

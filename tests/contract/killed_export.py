@@ -12,10 +12,10 @@ from pathlib import Path
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
 from bowerbird.db.moment import one_moment
+from bowerbird.export.jobs.destinations import Folder
 from bowerbird.export.jobs.job import Job, Manner, begun
 from bowerbird.export.jobs.manifest import Manifest, ManifestFile, Run, Source
 from bowerbird.export.jobs.naming import of_file
-from bowerbird.export.jobs.places import Folder
 from bowerbird.export.jobs.sinks import ParquetSink, Sink, line_sink
 from bowerbird.export.rows.shapes import POSTS
 from bowerbird.reports.blocks.block import Key

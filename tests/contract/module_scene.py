@@ -9,10 +9,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from bowerbird.app.modules.stored import StoredThings
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.crawl.life import registry
-from bowerbird.crawl.process.claims import WorkerClaims
+from bowerbird.crawl.process.workers.claims import WorkerClaims
 from bowerbird.db import open_database
 from bowerbird.db.sqlite.short_columns import written
 from bowerbird.flows.flow import FacetUse, Flow
@@ -22,6 +21,7 @@ from bowerbird.model.modules import Counts, ModuleOption
 from bowerbird.modules.running.context import Surroundings
 from bowerbird.modules.running.runner import Ran, Runner
 from bowerbird.ports import Database, Judge, Messenger, Module, ModuleContext, Row, Transaction
+from bowerbird.store.for_modules import StoredThings
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)

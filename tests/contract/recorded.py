@@ -19,8 +19,8 @@ from bowerbird.evaluate.leaks import Leak, Witness, stored_leaks, tapped
 from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
 from bowerbird.limits.vault import FileVault
 from bowerbird.model import Credential, Secret, origin
-from bowerbird.simulated.http import serve
 from bowerbird.simulated.service import Setup, simulate
+from bowerbird.simulated.serving.http import serve
 from bowerbird.simulated.tokens import secret_values
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.transport import HttpTransport

@@ -17,11 +17,11 @@ from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.tally import Tally
 from bowerbird.crawl.seeding.seeder import FlowSeeder
 from bowerbird.crawl.streaming.hearing import Hearing
-from bowerbird.crawl.streaming.stream import Key, Keys, Stream, Tuning
+from bowerbird.crawl.streaming.stream import KeyRotation, Stream, StreamKey, Tuning
 from bowerbird.crawl.streaming.stream_rows import enrol_stream
 from bowerbird.crawl.streaming.streamer import Streamer
 from bowerbird.crawl.work.bookkeeping import Bookkeeping, QueryLog
-from bowerbird.crawl.work.lanes import Lanes
+from bowerbird.crawl.work.lanes import ServedLanes
 from bowerbird.crawl.work.scheduler import Scheduler
 from bowerbird.crawl.work.targets import Targets
 from bowerbird.db import open_database
@@ -33,9 +33,9 @@ from bowerbird.limits.filling import fill
 from bowerbird.model import Page, Reason, Saved, Service
 from bowerbird.ports import Database, Row, StreamProvider
 from bowerbird.providers import provider
-from bowerbird.simulated.http import serve
 from bowerbird.simulated.scale import Scale
 from bowerbird.simulated.service import Setup, SimulatedService, simulate
+from bowerbird.simulated.serving.http import serve
 from bowerbird.simulated.tokens import Token
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.store import Store
@@ -247,12 +247,12 @@ async def _ear(
         log=QueryLog(crawl, lambda: worker),
     )
     store = CountingStore(database)
-    targets = Targets(frontier, Lanes({}), Scheduler(ledgers))
+    targets = Targets(frontier, ServedLanes({}), Scheduler(ledgers))
     hearing = Hearing(books, store, targets, Signer(vault, transport, clock), Tally(clock.now()))
     channel = speaks.channels[act.channel]
     change = structs.replace(channel.facet, limits=channel.change)
     keys = [
-        Key(each.name, *(tuple(fill(facet, service.name, each)) for facet in (channel.facet, change)))
+        StreamKey(each.name, *(tuple(fill(facet, service.name, each)) for facet in (channel.facet, change)))
         for each in vault.credentials()
     ]
     async with database.transaction() as tx:
@@ -267,6 +267,6 @@ async def _ear(
         host=service,
         provider=speaks,
         seeder=FlowSeeder(FLOW, {}),
-        keys=Keys(keys or [Key()]),
+        keys=KeyRotation(keys or [StreamKey()]),
     )
     return Ear(Streamer(hearing, made), speaks, database, store)

@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from bowerbird.clock import EPOCH, RealClock
 from bowerbird.simulated.faults import Faults
-from bowerbird.simulated.http import serve
 from bowerbird.simulated.service import Setup, SimulatedService, simulate
+from bowerbird.simulated.serving.http import serve
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.simulated.world.hashing import generator
 

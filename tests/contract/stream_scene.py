@@ -19,11 +19,11 @@ from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.tally import Tally
 from bowerbird.crawl.seeding.seeder import FlowSeeder
 from bowerbird.crawl.streaming.hearing import Hearing
-from bowerbird.crawl.streaming.stream import Key, Keys, Stream, Tuning
+from bowerbird.crawl.streaming.stream import KeyRotation, Stream, StreamKey, Tuning
 from bowerbird.crawl.streaming.stream_rows import enrol_stream
 from bowerbird.crawl.streaming.streamer import Streamer
 from bowerbird.crawl.work.bookkeeping import Bookkeeping, QueryLog
-from bowerbird.crawl.work.lanes import Lane, Lanes
+from bowerbird.crawl.work.lanes import Lane, ServedLanes
 from bowerbird.crawl.work.scheduler import Scheduler
 from bowerbird.crawl.work.targets import Targets
 from bowerbird.db import open_database
@@ -371,7 +371,7 @@ class Scene:
         change = structs.replace(facet, limits=provider.channels[channel].change)
         charges, changes = (tuple(fill(each, SERVICE.name, None)) for each in (facet, change))
         lanes = {numbers[use.name]: _lane(numbers[use.name], provider, use.name, seeder) for use in FLOW.facets}
-        self.hearing = self._hearing(crawl, Lanes(lanes), store or Store(self.database))
+        self.hearing = self._hearing(crawl, ServedLanes(lanes), store or Store(self.database))
         async with self.database.transaction() as tx:
             await self.hearing.books.ledgers.load(tx, self.clock.now())
         stream = Stream(
@@ -384,11 +384,11 @@ class Scene:
             host=host,
             provider=provider,
             seeder=seeder,
-            keys=Keys([Key(each, charges, changes) for each in credentials or (None,)]),
+            keys=KeyRotation([StreamKey(each, charges, changes) for each in credentials or (None,)]),
         )
         return Streamer(self.hearing, stream)
 
-    def _hearing(self, crawl: int, lanes: Lanes, store: Store) -> Hearing:
+    def _hearing(self, crawl: int, lanes: ServedLanes, store: Store) -> Hearing:
         ledgers, worker = BookedLedgers(pace=False), self.worker
         self.tally, self.scheduler = Tally(self.clock.now()), Scheduler(ledgers)
         frontier = TaskFrontier(self.database, lambda: worker, lease=3 * MINUTE, call=MINUTE)

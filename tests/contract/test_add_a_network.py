@@ -1,4 +1,5 @@
-"""A toy network, added to a copy of the package by the four steps of docs/providers.md, is crawled over HTTP."""
+"""A toy network, added to a copy of the package by the four steps of docs/providers.md, is crawled over HTTP; its people are
+forgotten and get pseudonyms by its own addresses."""
 
 from __future__ import annotations
 
@@ -18,9 +19,17 @@ import pytest
 import bowerbird
 
 TRAITS = """
+from bowerbird.model.networks.naming import Naming, PageForm
 from bowerbird.model.networks.traits import Example, Network, Traits
 
-NETWORK = Network(name="finch")
+NETWORK = Network(
+    name="finch",
+    naming=Naming(
+        pages=(PageForm(pattern=r"https://finch\\.example/(?P<who>[a-z]+)", users=("finch:{who}",), handles=("{who}",)),),
+        profile="https://finch.example/{}",
+        profile_hosts=("finch.example",),
+    ),
+)
 FINCH = Traits(
     provider="finch",
     network=NETWORK,
@@ -39,6 +48,7 @@ from bowerbird.errors import UserError
 from bowerbird.model import Door, Facet, Gone, Limit, Outcome, Page, Post, Progress, Request, Subject, User
 from bowerbird.providers.common.asking.tables import table_for, tables_of
 
+WORDS = {5: "as https://finch.example/bob sang: tweet"}
 LIMIT = Limit(bucket="{service}/address", allowance=1000, window=timedelta(minutes=1))
 TIMELINE = Facet(
     name="timeline", subject=Subject.USER, yields=frozenset({"users", "posts"}), results_per_call=2, is_incremental=True
@@ -89,7 +99,7 @@ class Finch:
         except (msgspec.DecodeError, KeyError, TypeError):
             return Page(outcome=Outcome.UNREADABLE)
         user = User(id=f"finch:{owner}", key=owner, handle=owner)
-        posts = tuple(Post(id=f"finch:{n}", key=str(n), author=user.id, text=f"song {n}") for n in songs)
+        posts = tuple(Post(id=f"finch:{n}", key=str(n), author=user.id, text=WORDS.get(n, f"song {n}")) for n in songs)
         return Page(users=(user,), posts=posts, cursor=str(min(songs)) if len(songs) == 2 else None)
 """
 CRAWL = """
@@ -181,3 +191,17 @@ def test_a_network_is_added_in_four_steps(house: Path, base: str) -> None:
     run(house, "crawl", "birds.toml")
     status = run(house, "status", "birds.toml")
     assert status["posts"]["kept"]["value"] == 6
+    assert "https://finch.example/bob sang" in exported(house, "plain.jsonl")
+    hidden = exported(house, "hidden.jsonl", "--key", "key")
+    assert "tweet" in hidden
+    assert "bob" not in hidden
+    run(house, "forget", "https://finch.example/bob", "--store", "birds.toml", "--yes")
+    left = exported(house, "left.jsonl")
+    assert "song 4" in left
+    assert "song 9" not in left
+    assert "bob" not in left
+
+
+def exported(house: Path, name: str, *more: str) -> str:
+    run(house, "export", "posts", "birds.toml", "-o", name, *more)
+    return (house / name).read_text(encoding="utf-8")

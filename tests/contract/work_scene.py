@@ -16,9 +16,9 @@ from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.seeding.seeder import FlowSeeder
 from bowerbird.crawl.work.bookkeeping import Bookkeeping, QueryLog
-from bowerbird.crawl.work.lanes import Lane, Lanes
+from bowerbird.crawl.work.lanes import Lane, ServedLanes
 from bowerbird.crawl.work.scheduler import Scheduler
-from bowerbird.crawl.work.server_watch import ServerWatch
+from bowerbird.crawl.work.servers.server_watch import ServerWatch
 from bowerbird.crawl.work.settling import Settler
 from bowerbird.crawl.work.source import LocalWorkSource
 from bowerbird.crawl.work.targets import Targets
@@ -126,7 +126,7 @@ class Scene:
             self._lanes = {use.name: await registry.enrol_lane(tx, crawl, service, use.name) for use in FLOW.facets}
             await ledgers.load(tx, now)
         seeder, scheduler = FlowSeeder(FLOW, self._lanes), Scheduler(ledgers)
-        lanes = Lanes({number: _lane(number, provider, name, seeder) for name, number in self._lanes.items()})
+        lanes = ServedLanes({number: _lane(number, provider, name, seeder) for name, number in self._lanes.items()})
         credentials = [Credential(name=key, provider="wordy") for key in keys]
         options = {each.name: fill(provider.facets["profile"], "bird", each) for each in credentials}
         if options:

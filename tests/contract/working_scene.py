@@ -10,6 +10,7 @@ from bowerbird.clock import to_micros
 from bowerbird.crawl.life import registry
 from bowerbird.flows.flow import Edge, FacetUse, Flow
 from bowerbird.model import Service
+from bowerbird.policies.keywords import Keyword, State
 from bowerbird.ports import Database
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -76,4 +77,24 @@ async def fill(database: Database) -> None:
                 (at(90), crawl, "here/timeline", "server_error", 31, "502 Bad Gateway"),
                 (at(1), crawl, "module growth", None, None, "100% odd_one"),
             ],
+        )
+
+
+async def followed(database: Database) -> None:
+    """A crawl with one keyword, for which its methods have decided nothing yet."""
+    async with database.transaction() as tx:
+        crawl = (await registry.enrol_crawl(tx, "event", msgspec.json.encode(FLOW).decode(), "{}", NOW)).crawl
+        await registry.enrol_service(tx, Service(name="here", provider="bluesky", base="http://x"), "bluesky")
+        state = msgspec.json.encode(State(method="skwa", seeds=("#flood",), keywords={"#flood": Keyword(posts=7)})).decode()
+        await tx.execute(
+            "insert into keyword_methods (crawl, name, bit, options, state, since) values (?, 'skwa', 0, '{}', ?, ?)",
+            *(crawl, state, to_micros(NOW)),
+        )
+        await tx.execute(
+            "insert into keyword_progress (crawl, version, decided, share, undelivered, watched_at) values (?, 0, 0, 0, 0, 0)",
+            crawl,
+        )
+        await tx.execute(
+            "insert into keywords (crawl, method, term, since, why, numbers) values (?, 1, '#flood', ?, 'a seed', '{}')",
+            *(crawl, to_micros(NOW)),
         )

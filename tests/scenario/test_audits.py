@@ -11,7 +11,7 @@ import pytest
 from msgspec import structs
 
 from bowerbird.analysis.captured import Wrote, captured
-from bowerbird.app.audits import Wish, audit_posts
+from bowerbird.app.audits import audit_posts
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.db import open_database
 from bowerbird.errors import UserError
@@ -20,6 +20,7 @@ from bowerbird.ports import Database
 from bowerbird.reports.audits import latest_audits
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
+from bowerbird.studies.audits.choosing import Wish
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 WORLD = WorldSettings(seed=3, accounts=60, following=8.0, posts_per_day=12, history=timedelta(days=2), longest_history=5)

@@ -199,7 +199,7 @@ def test_quotes_of_quotes_are_followed_down_to_the_depth_allowed(dialect: str) -
 
 def _quoted_depth(tree: Cascade) -> int:
     """How many quotes there are, each of the one before."""
-    by_post = {step.own: step for step in tree.steps if step.own is not None}
+    by_post = {step.as_post: step for step in tree.steps if step.as_post is not None}
     deepest = 0
     for step in tree.steps[1:]:
         length, above = 0, step

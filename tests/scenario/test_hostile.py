@@ -10,9 +10,9 @@ import pytest
 
 from bowerbird.evaluate.hostile import WORLDS, chosen
 from bowerbird.evaluate.hostile.attacks import ATTACKS
-from bowerbird.evaluate.hostile.frames import LINE_ATTACKS, SOCKET_ATTACKS
-from bowerbird.evaluate.hostile.messages import CHANNELS, STREAM_ATTACKS
 from bowerbird.evaluate.hostile.scenes import BEYOND
+from bowerbird.evaluate.hostile.streams.frames import LINE_ATTACKS, SOCKET_ATTACKS
+from bowerbird.evaluate.hostile.streams.messages import CHANNELS, STREAM_ATTACKS
 from bowerbird.evaluate.hostile.wires import WIRE_ATTACKS
 
 PROGRAM = [sys.executable, "-c", "from bowerbird.cli import main; main()"]

@@ -15,7 +15,7 @@ from bowerbird.cli import run as run_command
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.errors import UserError
 from bowerbird.evaluate.laboratory import Laboratory
-from bowerbird.flows.files.seed_list import SeedList, SeedQuery
+from bowerbird.flows.files.sections.seed_list import SeedList, SeedQuery
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
 from marks import long

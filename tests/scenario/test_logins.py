@@ -15,7 +15,7 @@ from bowerbird.model import Request, Secret, Service
 from bowerbird.ports import Database
 from bowerbird.providers import Bluesky
 from bowerbird.simulated.service import Setup
-from bowerbird.simulated.transport import InProcessTransport
+from bowerbird.simulated.serving.transport import InProcessTransport
 from bowerbird.simulated.world import WorldSettings
 
 START = datetime(2026, 1, 9, 12, tzinfo=UTC)

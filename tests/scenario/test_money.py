@@ -94,7 +94,7 @@ def reserved(crawl: Crawl, clock: VirtualClock) -> float:
         ('flow = "timelines"', 60),
         ('flow = "graph"', 8),
         ('flow = "sample"', 4),
-        ('flow = "robots"', 8),
+        pytest.param('flow = "robots"', 8, marks=pytest.mark.long),
         pytest.param(LISTEN, 0, marks=pytest.mark.long),
     ],
     ids=["timelines", "graph", "sample", "robots", "listen"],

@@ -17,8 +17,8 @@ from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.export.card.markdown import as_markdown
 from bowerbird.export.card.sheet import Told, make_sheet
 from bowerbird.flows.consent import Consent
-from bowerbird.flows.files.card_words import CardWords
 from bowerbird.flows.files.crawl_file import CrawlPlan
+from bowerbird.flows.files.sections.card_words import CardWords
 from bowerbird.model import Signal
 from bowerbird.ports import Row
 from bowerbird.reports.completeness.facets import facet_of
@@ -95,6 +95,7 @@ def test_what_is_overridden_is_collected_and_the_card_says_why(store: str) -> No
     in_laboratory(work)
 
 
+@long_on_postgresql
 def test_signs_that_count_beyond_the_usual_ones_keep_more_people_out(store: str) -> None:
     async def work(laboratory: Laboratory) -> None:
         async with laboratory.crawl(planned(laboratory, store, Consent())) as crawl:

@@ -44,7 +44,9 @@ class Interrupted:
 
 
 @pytest.mark.parametrize(
-    ("status", "headers"), [(405, {}), (501, {}), (302, {"location": "https://maintenance.example/"})], ids=["405", "501", "302"]
+    ("status", "headers"),
+    [pytest.param(405, {}, marks=pytest.mark.long), (501, {}), (302, {"location": "https://maintenance.example/"})],
+    ids=["405", "501", "302"],
 )
 def test_a_minute_of_refusals_costs_a_crawl_nothing(status: int, headers: dict[str, str], tmp_path: Path) -> None:
     def change(answer: Answer) -> Answer:

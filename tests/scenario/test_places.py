@@ -135,7 +135,7 @@ def everything_pointed(found: Found, spot: Spot) -> set[tuple[str, str]]:
     return pointed(laboratory, spot, START - timedelta(days=4000), laboratory.clock.now(), visible=False)
 
 
-@pytest.mark.parametrize("dialect", ["twitter_v1", "x", *long("mastodon", "bluesky", "weibo")])
+@pytest.mark.parametrize("dialect", ["twitter_v1", *long("x", "mastodon", "bluesky", "weibo")])
 def test_profiles_tell_who_lives_in_a_place_on_every_network(dialect: str) -> None:
     setup = Setup(dialect=dialect, world=SIX_TOWNS, tokens=4)
     found = crawl_places(setup, PORTO, 'by = "none"', "filters.max_depth = 0", seeds=Laboratory.keys)

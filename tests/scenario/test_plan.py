@@ -28,6 +28,7 @@ from bowerbird.planning.rehearsal import Scope, rehearse
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.simulated.world.people.population import populate
+from marks import long
 
 SMALL = WorldSettings(accounts=300, history=timedelta(days=2), longest_history=50, following=8.0)
 SHORT = Scope(length=timedelta(hours=6), items=400)
@@ -42,7 +43,7 @@ def course(plan: CrawlPlan, seeds: int, scope: Scope = SHORT, credentials: tuple
     return rehearse(plan, cast(plan, credentials), SMALL, scope, seeds)
 
 
-@pytest.mark.parametrize("provider", ["mastodon", "bluesky", "x", "twitter_v1", "weibo"])
+@pytest.mark.parametrize("provider", ["mastodon", "bluesky", *long("x", "twitter_v1", "weibo")])
 def test_a_plan_of_timelines_can_be_made_for_every_network(provider: str) -> None:
     found = course(crawl('flow = "timelines"', provider), 40, Scope(length=timedelta(hours=1), items=300))
     assert found.count("posts", timedelta(hours=1)) > 0
@@ -166,7 +167,7 @@ def test_the_command_says_it_all_as_json_and_calls_nobody(
     monkeypatch.setenv("BOWERBIRD_HOME", str(tmp_path))
     file = tmp_path / "crawl.toml"
     file.write_text('flow = "hydrate"\nseeds = ["1", "2"]\n[service]\nprovider = "x"\nbase = "https://nobody.invalid"\n')
-    assert cli.run(["plan", str(file), "--seeds", "300", "--no-variants", "--json"]) == 0
+    assert cli.run(["plan", str(file), "--seeds", "300", "--no-variants", "--jobs", "2", "--json"]) == 0
     said = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert said["ends"]
     assert said["seeds"] == 300

@@ -14,8 +14,8 @@ from bowerbird.analysis import sampling
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.policies import RANKERS
-from bowerbird.policies.rates import decoded
-from bowerbird.policies.walking import Step, steps_in
+from bowerbird.policies.by_value.rates import decoded
+from bowerbird.policies.graph_walks.walking import Step, steps_in
 from bowerbird.ports import Database
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
@@ -142,7 +142,7 @@ def test_a_walk_goes_on_where_it_stood_after_a_restart(tmp_path: Path) -> None:
 OTHERS = sorted(RANKERS.keys() - {"mhrw", "rwrw", "frontier", "two_stage", "fifo"})
 
 
-@pytest.mark.parametrize("name", ["two_stage", "fifo", *long(*OTHERS)])
+@pytest.mark.parametrize("name", ["two_stage", *long("fifo", *OTHERS)])
 def test_every_ranker_asks_every_timeline_in_the_real_engine(name: str) -> None:
     async def work(laboratory: Laboratory) -> None:
         flow = f'flow.seeds = ["timeline"]\nflow.facets.timeline.ranker = "{name}"\n'

@@ -9,6 +9,7 @@ from bowerbird.cli import run
 from bowerbird.evaluate.quota import play
 from bowerbird.evaluate.quota_service import Scene, allowed
 from bowerbird.model import WindowKind
+from marks import long
 
 SMALL = (45, 15, 15)
 OUTAGE = (timedelta(minutes=74), timedelta(minutes=76))
@@ -23,7 +24,7 @@ def test_windows_are_used_up_without_a_refusal(kind: WindowKind, least: float) -
     assert tally.lost > 0
 
 
-@pytest.mark.parametrize("kind", [WindowKind.ALIGNED, WindowKind.FIRST_CALL])
+@pytest.mark.parametrize("kind", [WindowKind.FIRST_CALL, *long(WindowKind.ALIGNED)])
 def test_even_a_miserable_network_causes_no_refusal(kind: WindowKind) -> None:
     scene = Scene(hours=2, credentials=2, allowances=SMALL, kind=kind, seed=3, lost_before=0.1, lost_after=0.1)
     tally = play(scene, say=lambda text: None)

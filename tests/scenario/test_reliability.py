@@ -17,7 +17,7 @@ from still_world import MASTODON, SHORT, START, TWITTER, column, differences, in
 
 from bowerbird.app import Crawl, Outside, open_crawl
 from bowerbird.clock import RealClock
-from bowerbird.db.sqlite.database import sqlite_module
+from bowerbird.db.sqlite.library import sqlite_module
 from bowerbird.evaluate.crash.child import CrawlProcess
 from bowerbird.evaluate.crash.inventory import compare
 from bowerbird.evaluate.crash.rounds import opened_round
@@ -31,7 +31,7 @@ from bowerbird.simulated.faults import Faults
 from bowerbird.transport import Bounds, HttpTransport
 from marks import long
 
-SCENES = pytest.mark.parametrize("scene", [MASTODON, TWITTER], ids=lambda scene: scene.dialect)
+SCENES = pytest.mark.parametrize("scene", [TWITTER, *long(MASTODON)], ids=lambda scene: scene.dialect)
 OFTEN = timedelta(seconds=1)
 SELDOM = timedelta(seconds=20)
 """Where a crawl has minutes to wait."""

@@ -28,7 +28,7 @@ NOW = to_ms(START)
 STILL = WorldSettings(accounts=40, seed=3, following=5.0, longest_history=6, posts_per_day=0.8, likes_per_post=0.3, until=START)
 """Time stands still in it, so that there is one truth."""
 MOVING = msgspec.structs.replace(STILL, accounts=50, seed=8, until=None)
-NETWORKS = pytest.mark.parametrize("dialect", ["weibo", "twitter_v1", *long("mastodon", "bluesky", "x")])
+NETWORKS = pytest.mark.parametrize("dialect", ["twitter_v1", *long("weibo", "mastodon", "bluesky", "x")])
 OPEN_QUEUES = ("following", "followers", "profile", "timeline")
 ONE_ROUND = "\n".join(
     ["stop.duration = '20h'", *(f"flow.facets.{name}.revisit = '1d'" for name in (*OPEN_QUEUES, "thread", "tags"))]

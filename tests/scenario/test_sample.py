@@ -67,7 +67,7 @@ async def sampled(laboratory: Laboratory, seeds: list[str], more: str = "", flow
         return sample
 
 
-@pytest.mark.parametrize("dialect", ["twitter_v1", "mastodon", *long("bluesky", "x", "weibo")])
+@pytest.mark.parametrize("dialect", ["mastodon", *long("twitter_v1", "bluesky", "x", "weibo")])
 def test_a_sample_of_any_network_comes_near_the_truth(dialect: str) -> None:
     async def work(laboratory: Laboratory) -> None:
         sample = await sampled(laboratory, [popular(laboratory)], f"{NEVER}\nstop.calls = 260")
@@ -92,7 +92,7 @@ def test_a_sample_of_any_network_comes_near_the_truth(dialect: str) -> None:
     in_laboratory(work, dialect)
 
 
-@pytest.mark.parametrize("method", ["mhrw", "frontier"])
+@pytest.mark.parametrize("method", ["frontier", *long("mhrw")])
 def test_the_other_walks_need_only_another_ranker(method: str) -> None:
     flow = f'flow.use = "sample"\nflow.facets.following.ranker = "{method}"\nflow.facets.followers.ranker = "{method}"'
 

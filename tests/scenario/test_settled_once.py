@@ -13,7 +13,7 @@ from msgspec import structs
 from still_world import SHORT, START, column, differences, in_trouble, plan_of
 
 from bowerbird.app import Outside, open_crawl
-from bowerbird.db.sqlite.database import sqlite_module
+from bowerbird.db.sqlite.library import sqlite_module
 from bowerbird.evaluate.laboratory import Laboratory, TokenVault
 from bowerbird.model import Answer, Request, Service
 from bowerbird.ports import Clock, Transport

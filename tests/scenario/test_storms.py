@@ -17,6 +17,7 @@ from bowerbird.simulated.world.posts.content import visibility
 from bowerbird.simulated.world.posts.crowd import Crowd
 from bowerbird.simulated.world.posts.tags import tag_number
 from bowerbird.simulated.world.settings import DAY, to_ms
+from marks import long
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -60,7 +61,7 @@ async def asked(crawl: Crawl, facet: str, more: str = "") -> set[str]:
     return set(await column(crawl, sql))
 
 
-@pytest.mark.parametrize("dialect", ["twitter_v1", "mastodon"])
+@pytest.mark.parametrize("dialect", ["twitter_v1", *long("mastodon")])
 def test_a_storm_fills_the_queues_and_loses_nothing(dialect: str) -> None:
     async def main(clock: VirtualClock) -> None:
         laboratory = Laboratory(Setup(dialect=dialect, world=SETTINGS, tokens=1), clock, world=stormy())

@@ -23,7 +23,7 @@ def test_a_few_cuts_lose_and_double_nothing() -> None:
     # How many a sample brings is a matter of chance: of all together there are many.
     assert sum(each["events"] for each in streams.values()) > 30
     for name in ("mastodon_events", "x_sample"):
-        assert streams[name]["missing"] == streams[name]["recorded_gaps"]
+        assert streams[name]["missing"] == streams[name]["recorded_gaps"], told
     assert figures["is_clean"]
     assert len(told) == 3
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,8 +12,8 @@ from bowerbird.clock import RealClock
 from bowerbird.evaluate.crash.child import CrawlProcess
 from bowerbird.limits.vault import FileVault
 from bowerbird.model import Credential, Secret
-from bowerbird.simulated.http import serve
 from bowerbird.simulated.service import Setup, SimulatedService, simulate
+from bowerbird.simulated.serving.http import serve
 from bowerbird.simulated.tokens import secret_values
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.simulated.world.posts.tags import tag_name
@@ -52,7 +53,7 @@ def billed(service: SimulatedService) -> int:
 
 def booked(store: Path) -> dict[str, int]:
     """By purse what our own ledgers call spent, with what is still held back for calls that nobody has ended."""
-    with sqlite3.connect(store) as database:
+    with closing(sqlite3.connect(store)) as database, database:
         rows = database.execute("select bucket, spent + in_flight from ledgers where bucket like '%money%'").fetchall()
     return dict(rows)
 
@@ -69,7 +70,7 @@ async def killed(file: Path, is_enough: Callable[[], bool]) -> None:
 
 def has_hung_up(store: Path) -> bool:
     """Whether the stream waits for money that it may not spend."""
-    with sqlite3.connect(store) as database:
+    with closing(sqlite3.connect(store)) as database, database:
         rows = database.execute("select reason from streams").fetchall()
     return rows == [("the dollars allowed are spent",)]
 

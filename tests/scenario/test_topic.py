@@ -17,9 +17,9 @@ from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.ports import Database
 from bowerbird.reports.studies.overlap import Overlap, read_overlap
-from bowerbird.simulated.pictures import Pictures, picture
 from bowerbird.simulated.scale import Scale
 from bowerbird.simulated.service import Setup
+from bowerbird.simulated.serving.pictures import Pictures, picture
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.simulated.world.posts.content import visibility
 from bowerbird.simulated.world.posts.crowd import Crowd

@@ -22,7 +22,7 @@ from bowerbird.model import Answer, Credential, Request, Secret, Service
 from bowerbird.ports import Vault
 from bowerbird.simulated.mastodon.federation import Vantage
 from bowerbird.simulated.service import Setup, SimulatedService, simulate
-from bowerbird.simulated.transport import InProcessTransport
+from bowerbird.simulated.serving.transport import InProcessTransport
 from bowerbird.simulated.world import World, WorldSettings
 from bowerbird.simulated.world.settings import to_ms
 from marks import long

@@ -11,6 +11,7 @@ from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.model import Request
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
+from marks import long
 
 START = datetime(2026, 1, 5, 0, 20, tzinfo=UTC)
 SMALL = WorldSettings(accounts=150, seed=5, following=8.0, longest_history=400, until=START)
@@ -40,7 +41,7 @@ flow.facets.limits.ranker = "fifo"
 """
 
 
-@pytest.mark.parametrize("tokens", [1, 3])
+@pytest.mark.parametrize("tokens", [3, *long(1)])
 def test_no_call_is_refused_and_every_hour_is_used_up(tokens: int) -> None:
     async def main(clock: VirtualClock) -> None:
         laboratory = Laboratory(Setup(dialect="weibo", world=SMALL, tokens=tokens), clock)

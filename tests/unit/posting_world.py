@@ -33,14 +33,14 @@ class Lane:
 
     def add(self, arrival: Arrival, now: datetime) -> None:
         known = self.tasks.get(arrival.target)
-        standing = self.ranker.added(arrival, known, now)
+        placement = self.ranker.added(arrival, known, now)
         is_ready = known is not None and (due := self.due[arrival.target]) is not None and due <= now
         if known is None:
             blank = Task(task=next(self._numbers), lane=self.number, target=arrival.target, token=0, added_at=now)
-            self._put(structs.replace(blank, memory=standing.memory), standing)
-        elif (not is_ready and arrival.wakes) or (is_ready and standing.moves):
-            self._put(structs.replace(known, memory=standing.memory or known.memory), standing)
-        self._lead(standing, now)
+            self._put(structs.replace(blank, memory=placement.memory), placement)
+        elif (not is_ready and arrival.wakes) or (is_ready and placement.moves):
+            self._put(structs.replace(known, memory=placement.memory or known.memory), placement)
+        self._lead(placement, now)
 
     def take(self, room: int, now: datetime) -> list[Task]:
         chosen: dict[str, Task] = {}
@@ -57,21 +57,21 @@ class Lane:
     def visit(self, visit: Visit) -> None:
         task = self.tasks[visit.task.target]
         if visit.is_finished:
-            standing = self.ranker.visited(visit)
+            placement = self.ranker.visited(visit)
             task = structs.replace(task, visits=task.visits + 1, visited_at=visit.at, pages=0, progress=Progress())
         else:
-            standing = Placement(task.priority, visit.at, self.ranker.continued(visit))
+            placement = Placement(task.priority, visit.at, self.ranker.continued(visit))
             task = structs.replace(task, pages=task.pages + 1, progress=Progress("more"))
-        self._put(structs.replace(task, memory=standing.memory), standing)
-        self._lead(standing, visit.at)
+        self._put(structs.replace(task, memory=placement.memory), placement)
+        self._lead(placement, visit.at)
 
-    def _lead(self, standing: Placement, now: datetime) -> None:
-        for lead in standing.leads:
+    def _lead(self, placement: Placement, now: datetime) -> None:
+        for lead in placement.leads:
             self.follow(lead, now)
 
-    def _put(self, task: Task, standing: Placement) -> None:
-        self.tasks[task.target] = structs.replace(task, priority=standing.priority)
-        self.due[task.target] = standing.due
+    def _put(self, task: Task, placement: Placement) -> None:
+        self.tasks[task.target] = structs.replace(task, priority=placement.priority)
+        self.due[task.target] = placement.due
 
     def _place(self, task: Task) -> tuple[float, datetime, int]:
         due = self.due[task.target]

@@ -28,6 +28,28 @@ def test_the_pictures_show_what_the_crawl_shows() -> None:
     assert behind == [], "run python docs/draw_pictures.py"
 
 
+def _anchors(page: Path) -> set[str]:
+    """What a link to a place in the page may name: its headings, as the site spells them."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL), re.MULTILINE)
+    shown = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading) for heading in headings)
+    return {re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", heading).strip().lower()) for heading in shown}
+
+
+def test_no_link_between_pages_is_broken() -> None:
+    broken, seen = [], 0
+    for page in DOCS.rglob("*.md"):
+        text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text("utf-8"), flags=re.DOTALL)
+        for target in re.findall(r"\]\((?![a-z]+:)([^)\s]+)\)", text):
+            path, _, place = target.partition("#")
+            found = page.parent / path if path else page
+            seen += 1
+            if not found.exists() or (place and found.suffix == ".md" and place not in _anchors(found)):
+                broken.append((page.name, target))
+    assert broken == []
+    assert seen > 300
+
+
+@pytest.mark.long
 def test_the_site_is_built_without_a_broken_link(tmp_path: Path) -> None:
     shutil.copytree(DOCS, tmp_path / "docs")
     shutil.copy(DOCS.parent / "zensical.toml", tmp_path)

@@ -12,11 +12,11 @@ import zstandard
 from bowerbird.errors import Busy, DiskFull, Fenced, UserError
 from bowerbird.remote.bodies import GZIP, PLAIN, ZSTD, TooLarge, packed, unpacked
 from bowerbird.remote.description import openapi
-from bowerbird.remote.link import Address
 from bowerbird.remote.problems import Fault, Problem, error_of, problem_of
 from bowerbird.remote.services import SERVICES
 from bowerbird.remote.versions import misunderstanding
 from bowerbird.remote.wire import JSON, MESSAGEPACK, OLDEST, WIRE, Beat, read, written
+from bowerbird.remote.worker.link import Address
 from bowerbird.transport.serving import Listening
 
 _LARGE = b"much of the same " * 500

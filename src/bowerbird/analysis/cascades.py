@@ -43,7 +43,7 @@ class Step(NamedTuple):
     kind: PostKind
     of: int | None
     """The post that was passed on."""
-    own: int | None
+    as_post: int | None
     at: datetime | None
     parent: int
     """The step it came from, by place in the cascade; the root is its own parent."""
@@ -121,24 +121,24 @@ def in_order(passings: Iterable[Passing], begun: datetime | None) -> list[Passin
 
 def _after_their_source(passings: Sequence[Passing]) -> Iterator[Passing]:
     """The same in the same order, but nobody before the repost through which it came: times are only to the second."""
-    to_come = {each.own for each in passings if each.own is not None}
+    to_come = {each.as_post for each in passings if each.as_post is not None}
     waiting: defaultdict[int, list[Passing]] = defaultdict(list)
     for each in passings:
-        if each.via is not None and each.via in to_come and each.via != each.own:
+        if each.via is not None and each.via in to_come and each.via != each.as_post:
             waiting[each.via].append(each)
             continue
         ready = deque([each])
         while ready:
             one = ready.popleft()
             yield one
-            to_come.discard(one.own)
-            ready.extend(waiting.pop(one.own or 0, ()))
+            to_come.discard(one.as_post)
+            ready.extend(waiting.pop(one.as_post or 0, ()))
     yield from (each for circle in waiting.values() for each in circle)
 
 
 def _once(passing: Passing) -> tuple[int, PostKind, int | None]:
     """What counts once: a repost by an account; but the same post may be quoted again, in other words."""
-    return passing.user, passing.kind, passing.own if passing.kind is PostKind.QUOTE else None
+    return passing.user, passing.kind, passing.as_post if passing.kind is PostKind.QUOTE else None
 
 
 class _Tree:
@@ -159,9 +159,9 @@ class _Tree:
         while open_posts:
             source = open_posts.popleft()
             for place in self._pass_on(source):
-                own = self.steps[place].own
-                if self.steps[place].kind is PostKind.QUOTE and own is not None and own not in known:
-                    known.add(own)
+                as_post = self.steps[place].as_post
+                if self.steps[place].kind is PostKind.QUOTE and as_post is not None and as_post not in known:
+                    known.add(as_post)
                     open_posts.append(place)
 
     def _pass_on(self, source: int) -> list[int]:
@@ -170,13 +170,15 @@ class _Tree:
         had: dict[int, int] = {step.user: source}
         """Who has had the post so far, by user: the step."""
         added: list[int] = []
-        for each in _after_their_source(in_order(self._by_post.pop(step.own or 0, ()), step.at)):
+        for each in _after_their_source(in_order(self._by_post.pop(step.as_post or 0, ()), step.at)):
             parent, how = self._origin(each, source, had)
             place = len(self.steps)
-            self.steps.append(Step(each.user, each.kind, each.of, each.own, each.at, parent, how, self.steps[parent].depth + 1))
+            self.steps.append(
+                Step(each.user, each.kind, each.of, each.as_post, each.at, parent, how, self.steps[parent].depth + 1)
+            )
             added.append(place)
-            if each.own is not None:
-                self._own[each.own] = place
+            if each.as_post is not None:
+                self._own[each.as_post] = place
             if each.kind is PostKind.REPOST:
                 had[each.user] = place
         return added

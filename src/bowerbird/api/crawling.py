@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from bowerbird.api.loops import LoopThread
-from bowerbird.app import NO_EXTENSIONS, Crawl, Outside, open_crawl
+from bowerbird.app import NO_EXTENSIONS, Crawl, Outside, Participation, open_crawl
 from bowerbird.cli.checks.changed import applies
 from bowerbird.cli.checks.consent import check_consent, keep_consent
 from bowerbird.cli.checks.start import check_start
@@ -27,11 +27,11 @@ from bowerbird.errors import UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.flows.files.flow_check import check
 from bowerbird.flows.files.flow_file import parse_flow
-from bowerbird.flows.files.seed_list import SeedList
+from bowerbird.flows.files.sections.seed_list import SeedList
 from bowerbird.flows.flow import Flow, Size
 from bowerbird.flows.language.spelling import listed, meant
 from bowerbird.limits.vault import FileVault
-from bowerbird.model import TRAITS, Service
+from bowerbird.model import TRAITS, CrawlState, Service
 from bowerbird.providers import provider as speaking
 from bowerbird.reports.next_steps.again import Again
 from bowerbird.settings import load_settings
@@ -46,7 +46,7 @@ _LOOK = timedelta(seconds=2)
 class Result(Struct, frozen=True, kw_only=True):
     """How a crawl ended in this run, and what it has collected over all its runs."""
 
-    state: str
+    state: CrawlState
     """`finished`, `stopped`, `paused` or `failed`."""
     reason: str
     size: Size
@@ -151,7 +151,12 @@ class _Run:
         transport, media = HttpTransport(clock, agent), HttpMedia(agent)
         vault = FileVault(settings.vault, settings.vault_password)
         outside = Outside(
-            clock=clock, transport=transport, vault=vault, media=media, messenger=OutsideMessenger(vault), is_alone=True
+            clock=clock,
+            transport=transport,
+            vault=vault,
+            media=media,
+            messenger=OutsideMessenger(vault),
+            participation=Participation(is_alone=True),
         )
         try:
             return await self._checked(outside, agree=agree, apply=apply)
@@ -163,7 +168,7 @@ class _Run:
         start = await check_start(self._plan, outside, self._limits.values(), may_join=False, say=self._tell)
         again = Again(file=f"{self._plan.name}.toml")
         applied = await applies(self._plan, outside, again, is_told=apply, say=self._tell)
-        outside = structs.replace(outside, applies=applied)
+        outside = structs.replace(outside, participation=structs.replace(outside.participation, applies=applied))
         agreed = await check_consent(start.plan, outside, is_given=agree, say=self._tell)
         async with open_crawl(start.plan, outside, self._extensions, asked=start.asked) as opened:
             notes = (*await check_tokens(opened, outside), *start.notes, *opened.notes)

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from bowerbird.api.loops import LoopThread
 from bowerbird.api.tables import Rows, Several, Time, choice
-from bowerbird.cli.which import find_place, opened_place
+from bowerbird.cli.which import find_store, opened_store
 from bowerbird.clock import RealClock
 from bowerbird.reports.reader import Reader
 from bowerbird.reports.status.summary import CrawlReport, Summary
@@ -22,7 +22,7 @@ class StoredData:
         """`where`: a store, an address of a database, or a crawl file."""
         self.loop = LoopThread()
         try:
-            self._opened = opened_place(find_place(str(where)), RealClock())
+            self._opened = opened_store(find_store(str(where)), RealClock())
             self.database = self.loop.run(self._opened.__aenter__())
             self._reader = Reader(self.database)
         except BaseException:

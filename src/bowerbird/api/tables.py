@@ -13,8 +13,8 @@ from bowerbird.export.rows.other_shapes import SHAPES
 from bowerbird.export.tables.arrow import batch, schema
 from bowerbird.export.tables.plain import rows
 from bowerbird.ports import Database
-from bowerbird.reports.blocks.choosing import Choice
 from bowerbird.reports.blocks.reading import BlockReader
+from bowerbird.reports.blocks.selection.choosing import Choice
 from bowerbird.reports.blocks.tables import TABLES
 from bowerbird.reports.browsing.items import ItemReader
 

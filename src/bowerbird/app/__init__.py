@@ -1,22 +1,22 @@
-"""The composition root: the only package that knows every concrete class. It lists parts and decides nothing.
+"""The composition root: the only package that knows every concrete class. It puts parts together, and decides nothing.
 
-`crawls.py` says what a crawl is opened with and what one gets; `opening.py` puts it together; `services.py`, `charges.py` and
-`seeds.py` turn the services, budgets and seeds of a plan into lanes, charges and targets.
+`opening.py` opens a crawl, with its engine (`engine.py`) and the list of its parts (`parts.py`); `crawls.py` is what one gets.
 """
 
-from bowerbird.app.crawls import NO_EXTENSIONS, NOT_ASKED, Crawl, Outside
-from bowerbird.app.opening import CALL_TIME, open_crawl
-from bowerbird.app.seeds import seed_meanings
-from bowerbird.app.services import unknown_servers
+from bowerbird.app.crawls import Crawl
+from bowerbird.app.opening import NO_EXTENSIONS, NOT_ASKED, open_crawl
+from bowerbird.starting.asking.views import unknown_servers
+from bowerbird.starting.outside import Outside, Participation
+from bowerbird.starting.seeds import seed_meanings
 from bowerbird.store.opening import open_store
 from bowerbird.vocabulary import vocabulary
 
 __all__ = [
-    "CALL_TIME",
     "NOT_ASKED",
     "NO_EXTENSIONS",
     "Crawl",
     "Outside",
+    "Participation",
     "open_crawl",
     "open_store",
     "seed_meanings",

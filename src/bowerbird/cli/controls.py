@@ -12,10 +12,10 @@ from msgspec import Struct
 from bowerbird.cli.next.again import again_of
 from bowerbird.cli.next.reading import steps_of
 from bowerbird.cli.screens.output import Output
-from bowerbird.cli.which import Place, find_place, meant_crawl, opened_as_is, opened_place
+from bowerbird.cli.which import NamedStore, find_store, likely_crawls, meant_crawl, opened_as_is, opened_store
 from bowerbird.clock import RealClock
 from bowerbird.crawl.life import controls
-from bowerbird.crawl.process.running import Member, living
+from bowerbird.crawl.process.workers.running import Member, living
 from bowerbird.db.versions import newest
 from bowerbird.errors import UserError
 from bowerbird.model import CrawlState
@@ -67,7 +67,7 @@ class Outcome(Struct, frozen=True):
 
 def control(wish: Control, place: str | None, name: str | None, output: Output) -> None:
     """Carries out a wish and says what happened; ends with exit code 1 where no process could hear it."""
-    found = find_place(place)
+    found = find_store(place)
     if wish.part is not None:
         shown, is_new = asyncio.run(_carry_out_in_part(wish, wish.part, found, name))
         heeded = "its processes heed it within seconds" if is_new else "that was so already, and nothing was done"
@@ -91,7 +91,7 @@ def control(wish: Control, place: str | None, name: str | None, output: Output) 
         raise typer.Exit(NOBODY)
 
 
-async def _carry_out(wish: Control, place: Place, name: str | None) -> Outcome:
+async def _carry_out(wish: Control, place: NamedStore, name: str | None) -> Outcome:
     clock = RealClock()
     # Of any version: a process of an older bowerbird must hear `stop` before its store can be upgraded.
     async with opened_as_is(place, clock) as (database, version):
@@ -108,18 +108,18 @@ async def _carry_out(wish: Control, place: Place, name: str | None) -> Outcome:
         return Outcome(crawl, tuple(workers), _has_followed(crawl, wish.wanted), step)
 
 
-async def _carry_out_in_part(wish: Control, part: controls.Part, place: Place, name: str | None) -> tuple[str, bool]:
+async def _carry_out_in_part(wish: Control, part: controls.Part, place: NamedStore, name: str | None) -> tuple[str, bool]:
     """Writes down what is wanted of a facet or a worker; answers the name of the crawl, and whether that is new."""
     clock = RealClock()
-    async with opened_place(place, clock) as database:
+    async with opened_store(place, clock) as database:
         crawl = _chosen(await Reader(database).crawls(), await meant_crawl(database, place, name), place)
         async with database.transaction() as tx:
-            before = await controls.standing(tx, crawl.name, part)
+            before = await controls.control_state(tx, crawl.name, part)
             await controls.ask_for(tx, crawl.name, part, wish.wanted, clock.now())
     return crawl.name, before is None or before.wanted != wish.wanted
 
 
-async def _step(database: Database, version: int, place: Place, crawl: CrawlReport, clock: Clock) -> Step:
+async def _step(database: Database, version: int, place: NamedStore, crawl: CrawlReport, clock: Clock) -> Step:
     if version == newest():
         return (await steps_of(database, place, clock.now()))[crawl.name]
     async with database.reading() as tx:
@@ -142,16 +142,17 @@ def _has_followed(crawl: CrawlReport, wanted: str) -> bool:
     return crawl.wanted == wanted and (crawl.state == wanted or is_over)
 
 
-def _chosen(crawls: tuple[CrawlReport, ...], name: str | None, place: Place) -> CrawlReport:
+def _chosen(crawls: tuple[CrawlReport, ...], name: str | None, place: NamedStore) -> CrawlReport:
     if name is not None:
         return next(crawl for crawl in crawls if crawl.name == name)
-    if len(crawls) != 1:
-        there = ", ".join(crawl.name for crawl in crawls) or "none"
-        raise UserError(f"{place.shown} holds {len(crawls)} crawls ({there}); say which with --crawl NAME")
-    return crawls[0]
+    likely = likely_crawls([crawl.name for crawl in crawls])
+    if len(likely) != 1:
+        there = ", ".join(likely) or "none"
+        raise UserError(f"{place.shown} holds {len(likely)} crawls ({there}); say which with --crawl NAME")
+    return next(crawl for crawl in crawls if crawl.name == likely[0])
 
 
-def _told(wish: Control, outcome: Outcome, place: Place) -> str:
+def _told(wish: Control, outcome: Outcome, place: NamedStore) -> str:
     crawl = outcome.crawl
     if not outcome.workers:
         return (

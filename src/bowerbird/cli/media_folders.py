@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from bowerbird.app.media_folders import media_folders_of
-from bowerbird.cli.which import Place
+from bowerbird.cli.which import NamedStore
 from bowerbird.errors import UserError
 from bowerbird.modules.media.files import MediaFolder
 from bowerbird.ports import Transaction
+from bowerbird.reports.browsing.kept_files import has_files
+from bowerbird.reports.media_folders import media_folders_of
+from bowerbird.vocabulary import vocabulary
 
-_KEPT = "select 1 as kept from media_files where path is not null limit 1"
 
-
-async def media_remover(tx: Transaction, place: Place, named: Path | None) -> Callable[[str], object]:
+async def media_remover(tx: Transaction, place: NamedStore, named: Path | None) -> Callable[[str], object]:
     """Takes a file off the disk by its media id; raises `UserError` where there are files and nothing says where."""
-    folders = [MediaFolder(str(named))] if named else [MediaFolder(each) for each in await media_folders_of(tx, place.file or "")]
-    if not folders and await tx.fetch_one(_KEPT) is not None:
+    folders = (
+        [MediaFolder(str(named))]
+        if named
+        else [MediaFolder(each) for each in await media_folders_of(tx, vocabulary(), place.file or "")]
+    )
+    if not folders and await has_files(tx):
         raise UserError(
             "the store has pictures or films on disk, and no crawl file says where: name the folder with --media FOLDER"
         )
@@ -29,10 +33,10 @@ async def media_remover(tx: Transaction, place: Place, named: Path | None) -> Ca
     return remove
 
 
-async def media_folders(tx: Transaction, place: Place, named: Path | None = None) -> list[str]:
+async def media_folders(tx: Transaction, place: NamedStore, named: Path | None = None) -> list[str]:
     """The folders in which the media of a store are; raises `UserError` where there are files and nothing says where."""
-    folders = [str(named)] if named else sorted(await media_folders_of(tx, place.file or ""))
-    if not folders and await tx.fetch_one(_KEPT) is not None:
+    folders = [str(named)] if named else sorted(await media_folders_of(tx, vocabulary(), place.file or ""))
+    if not folders and await has_files(tx):
         raise UserError(
             "the store has pictures or films on disk, and no crawl file says where: name the folder with --media-from FOLDER"
         )

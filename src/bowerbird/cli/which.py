@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import typer
@@ -13,16 +13,16 @@ from msgspec import Struct, structs
 
 from bowerbird.db import open_database
 from bowerbird.db.addresses import in_vault, is_postgres, public
+from bowerbird.db.files.nearby import crawls_in, stores_in
 from bowerbird.db.moment import one_moment
-from bowerbird.db.nearby import crawls_in, stores_in
 from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import StoreError, UserError
 from bowerbird.ports import Clock, Database
+from bowerbird.reports.crawls import read_numbers, read_settings
 
 DEFAULT_FILE = "crawl.toml"
-_CRAWLS = "select name, settings from crawls order by crawl"
 
-PlaceArgument = Annotated[
+StoreArgument = Annotated[
     str | None,
     typer.Argument(
         metavar="[FILE|DATABASE]", help=f"A crawl file or its database; default: {DEFAULT_FILE}, or the only .db here."
@@ -33,7 +33,7 @@ CrawlOption = Annotated[
 ]
 
 
-class Place(Struct, frozen=True):
+class NamedStore(Struct, frozen=True):
     """A database, and the crawl in it that is meant, if a crawl file named one."""
 
     store: str
@@ -50,22 +50,22 @@ class Place(Struct, frozen=True):
         return public(self.store)
 
 
-def find_place(written: str | None) -> Place:
+def find_store(written: str | None) -> NamedStore:
     """The place a user means; raises `UserError` that says what to write."""
     text = written or _default()
     if in_vault(text) is not None:
         from bowerbird.cli.store_addresses import store_address
 
-        return Place(store_address(text))
+        return NamedStore(store_address(text))
     if is_postgres(text):
-        return Place(text)
+        return NamedStore(text)
     if text.endswith(".toml"):
         return _from_crawl_file(Path(text))
     if not Path(text).is_file():
         raise UserError(
             f"there is no database {public(text)}; name a crawl file (.toml) or a database that `bowerbird crawl` has made"
         )
-    return Place(text)
+    return NamedStore(text)
 
 
 def is_database(written: str) -> bool:
@@ -74,7 +74,7 @@ def is_database(written: str) -> bool:
 
 
 @asynccontextmanager
-async def opened_place(place: Place, clock: Clock) -> AsyncIterator[Database]:
+async def opened_store(place: NamedStore, clock: Clock) -> AsyncIterator[Database]:
     """The existing database of a place, as it is: nothing is created or migrated."""
     async with opened_as_is(place, clock) as (database, version):
         if version < newest():
@@ -86,14 +86,14 @@ async def opened_place(place: Place, clock: Clock) -> AsyncIterator[Database]:
 
 
 @asynccontextmanager
-async def read_place(place: Place, clock: Clock) -> AsyncIterator[Database]:
+async def read_store(place: NamedStore, clock: Clock) -> AsyncIterator[Database]:
     """The same for those who only read: all they see is of one moment, whatever a crawl writes meanwhile."""
-    async with opened_place(place, clock) as database, one_moment(database) as still:
+    async with opened_store(place, clock) as database, one_moment(database) as still:
         yield still
 
 
 @asynccontextmanager
-async def opened_as_is(place: Place, clock: Clock) -> AsyncIterator[tuple[Database, int]]:
+async def opened_as_is(place: NamedStore, clock: Clock) -> AsyncIterator[tuple[Database, int]]:
     """The same of whatever version, and that version: for commands that use no more than the first version had."""
     _check_there(place)
     database = await open_database(place.store, clock)
@@ -106,45 +106,55 @@ async def opened_as_is(place: Place, clock: Clock) -> AsyncIterator[tuple[Databa
         await database.close()
 
 
-async def meant_crawl(database: Database, place: Place, name: str | None = None) -> str | None:
+async def meant_crawl(database: Database, place: NamedStore, name: str | None = None) -> str | None:
     """The crawl that is meant by option or crawl file; None where nothing says. Raises `UserError` for one that is not there."""
     wanted = name or await crawl_of_file(database, place)
     async with database.reading() as tx:
-        names = [str(row["name"]) for row in await tx.fetch(_CRAWLS)]
+        names = await read_numbers(tx)
     if wanted is not None and wanted not in names:
         there = ", ".join(names) or "none"
         raise UserError(f"{place.shown} holds no crawl called {wanted!r}; there are: {there}. Say which with --crawl NAME")
     return wanted
 
 
-async def one_crawl(database: Database, place: Place, name: str | None = None) -> tuple[int, str]:
+async def one_crawl(database: Database, place: NamedStore, name: str | None = None) -> tuple[int, str]:
     """Number and name of the one crawl that is meant; raises `UserError` where there are several and nothing says which."""
     wanted = await meant_crawl(database, place, name)
     async with database.reading() as tx:
-        crawls = {str(row["name"]): int(row["crawl"]) for row in await tx.fetch("select crawl, name from crawls order by crawl")}
-    if wanted is None and len(crawls) != 1:
-        raise UserError(f"{place.shown} holds {len(crawls)} crawls ({', '.join(crawls)}): say which with --crawl NAME")
-    chosen = wanted or next(iter(crawls))
+        crawls = await read_numbers(tx)
+    guessed = likely_crawls(crawls)
+    if wanted is None and len(guessed) != 1:
+        raise UserError(f"{place.shown} holds {len(guessed)} crawls ({', '.join(guessed)}): say which with --crawl NAME")
+    chosen = wanted or guessed[0]
     return crawls[chosen], chosen
 
 
-async def crawl_of_file(database: Database, place: Place) -> str | None:
+def likely_crawls(names: Collection[str]) -> list[str]:
+    """Those that somebody may mean who names none: not what was looked up in the browser, unless there is nothing else."""
+    if len(names) < 2:
+        return list(names)
+    from bowerbird.steering.lookups import is_look_up
+
+    return [name for name in names if not is_look_up(name)] or list(names)
+
+
+async def crawl_of_file(database: Database, place: NamedStore) -> str | None:
     """The crawl of the file that was named: that of its own name, or else the only one that it was run as (`--as`)."""
     if place.file is None:
         return place.crawl
     async with database.reading() as tx:
-        crawls = {str(row["name"]): str(row["settings"] or "{}") for row in await tx.fetch(_CRAWLS)}
+        crawls = await read_settings(tx)
     run_as = [crawl for crawl, settings in crawls.items() if _is_run_with(settings, Path(place.file))]
     return run_as[0] if place.crawl not in crawls and len(run_as) == 1 else place.crawl
 
 
-def _is_run_with(settings: str, file: Path) -> bool:
+def _is_run_with(settings: Mapping[str, Any], file: Path) -> bool:
     """Whether a crawl was last run with this file."""
-    called = msgspec.json.decode(settings).get("called") or {}
+    called = settings.get("called") or {}
     return bool(called.get("file")) and Path(called["file"]) == file.absolute()
 
 
-def _check_there(place: Place) -> None:
+def _check_there(place: NamedStore) -> None:
     if "://" not in place.store and not Path(place.store).is_file():
         raise UserError(f"there is no database {place.shown} yet; `bowerbird crawl {place.file or 'FILE'}` makes it")
 
@@ -158,12 +168,12 @@ def _default() -> str:
     raise UserError(f"say which crawl is meant: a crawl file or a database (here is no {DEFAULT_FILE} and not exactly one .db)")
 
 
-def _from_crawl_file(path: Path) -> Place:
+def _from_crawl_file(path: Path) -> NamedStore:
     from bowerbird.cli.store_addresses import read_plan, store_address
     from bowerbird.flows.files.store_named import read_store_named
 
     named = read_store_named(path)
-    place = Place(store_address(named.store), named.crawl, str(path), named.has_media)
+    place = NamedStore(store_address(named.store), named.crawl, str(path), named.has_media)
     # What is stored can be read whatever became of the rest of the file, and reading that takes longer than most commands.
     if "://" in place.store or Path(place.store).exists():
         return place
@@ -171,10 +181,10 @@ def _from_crawl_file(path: Path) -> Place:
     return place if named.is_written else _elsewhere(path, place) or place
 
 
-def _elsewhere(file: Path, place: Place) -> Place | None:
+def _elsewhere(file: Path, place: NamedStore) -> NamedStore | None:
     """The store beside a crawl file that was run under another name: it is called after that name."""
     for store in stores_in(Path(place.store).parent):
         for crawl, settings in crawls_in(store):
-            if _is_run_with(settings, file):
+            if _is_run_with(msgspec.json.decode(settings), file):
                 return structs.replace(place, store=str(store), crawl=crawl, is_renamed=True)
     return None

@@ -63,23 +63,23 @@ class Looker:
         return await self._look(tx, people, now, needs_neighbours=False)
 
     async def _look(self, tx: Transaction, people: list[Person], now: datetime, *, needs_neighbours: bool) -> list[Changed]:
-        people = [each for each in people if each.standing is None or each.standing.decided_by is None]
+        people = [each for each in people if each.earlier is None or each.earlier.decided_by is None]
         uses = self._examiner.community.uses_relations and self._examiner.community.rule != "echo"
         around = await neighbours_of(tx, self._database, [each.number for each in people]) if uses else {}
         model = await read_model(tx)
         told = [(each, self._said(each, around.get(each.number, NOBODY), model)) for each in people]
         said = [(each, judgement) for each, judgement in told if not needs_neighbours or judgement.reason == "relations"]
         await self._write(tx, [judgement for _, judgement in said], now)
-        before = {each.user.id: each.standing.value if each.standing else None for each, _ in said}
+        before = {each.user.id: each.earlier.value if each.earlier else None for each, _ in said}
         return [Changed(each.id, before[each.id], each.value) for _, each in said if before[each.id] != each.value]
 
     def _said(self, person: Person, around: Neighbours, model: RelationModel) -> Judgement:
         # Whoever is decided by what they say of themselves stays an example of how neighbours count.
-        own = judgement_of(self._examiner, person.user.id, person.user, person.written, person.standing)
+        own = judgement_of(self._examiner, person.user.id, person.user, person.written, person.earlier)
         sign = model.sign(around) if own.value == UNDECIDED else None
         if sign is None:
             return own
-        return judgement_of(self._examiner, person.user.id, person.user, person.written, person.standing, sign)
+        return judgement_of(self._examiner, person.user.id, person.user, person.written, person.earlier, sign)
 
     async def _write(self, tx: Transaction, judgements: list[Judgement], now: datetime) -> None:
         items = {(Subject.USER, each.id) for each in judgements}

@@ -9,27 +9,17 @@ from datetime import datetime, timedelta
 
 from bowerbird.community.looking import Changed, Looker
 from bowerbird.community.weights import is_due, train
+from bowerbird.crawl.process.keeping import Keeping
 from bowerbird.crawl.process.patience import patiently
-from bowerbird.crawl.process.tally import Tally
 from bowerbird.crawl.work.targets import Targets
 from bowerbird.model import Arrival, to_micros
 from bowerbird.model.subjects.community import JUDGE, YES
-from bowerbird.ports import Claims, Clock, Database, Part, Transaction
+from bowerbird.ports import Part, Transaction
 
 EVERY = timedelta(minutes=30)
 _HOLD = timedelta(minutes=5)
 _AT_ONCE = 300
 _SAID = f"select id from judgements where judge = '{JUDGE}' and value = '{YES}' and decided_by is not null and at > ?"
-
-
-class Keeping:
-    """What the attendant works with."""
-
-    def __init__(self, database: Database, clock: Clock, claims: Claims, tally: Tally) -> None:
-        self.database = database
-        self.clock = clock
-        self.claims = claims
-        self.tally = tally
 
 
 class Attendant:

@@ -8,10 +8,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from bowerbird.analysis.community.judge import NOTHING, Written, standing_of
-from bowerbird.model import Standing, Subject, User, from_micros
+from bowerbird.analysis.community.judge import NOTHING, Written, earlier_of
+from bowerbird.model import EarlierJudgement, Subject, User, from_micros
 from bowerbird.ports import Database, Transaction
-from bowerbird.store.judgements.rows import read_judgements, standing_judgements
+from bowerbird.store.judgements.rows import earlier_judgements, read_judgements
 
 _POSTS = 100
 _PROFILES = """
@@ -31,7 +31,7 @@ class Person(Struct, frozen=True):
     number: int
     user: User
     written: Written = NOTHING
-    standing: Standing | None = None
+    earlier: EarlierJudgement | None = None
 
 
 async def read_people(tx: Transaction, database: Database, users: Collection[int], *, with_posts: bool) -> list[Person]:
@@ -39,13 +39,13 @@ async def read_people(tx: Transaction, database: Database, users: Collection[int
     these, members = database.any("bigint"), database.members(sorted(users))
     rows = await tx.fetch(_PROFILES.format(these=these), members) if users else ()
     written = await _written(tx, these, members) if with_posts and users else {}
-    said = standing_judgements(await read_judgements(tx, database, {(Subject.USER, row["id"]) for row in rows}))
+    said = earlier_judgements(await read_judgements(tx, database, {(Subject.USER, row["id"]) for row in rows}))
     return [
         Person(
             row["user_no"],
             _user(row),
             written.get(row["user_no"], NOTHING),
-            standing_of(said.get((Subject.USER, row["id"]), ())),
+            earlier_of(said.get((Subject.USER, row["id"]), ())),
         )
         for row in rows
     ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack
 
 
 class Hooks:
@@ -20,7 +19,7 @@ class Hooks:
         self._on_rollback.append(undo)
 
     def committed(self) -> None:
-        """To be called when it is durable, before anybody else hears of it."""
+        """To be called when it is committed, before anybody else hears of it."""
         self._on_rollback.clear()
         _call(self._after_commit[::-1])
 
@@ -32,6 +31,9 @@ class Hooks:
 
 def _call(hooks: list[Callable[[], object]]) -> None:
     """Calls them from the last to the first: all of them, even if one breaks."""
-    with ExitStack() as stack:
-        for hook in hooks:
-            stack.callback(hook)
+    while hooks:
+        try:
+            hooks.pop()()
+        except BaseException:
+            _call(hooks)
+            raise

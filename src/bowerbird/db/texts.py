@@ -13,7 +13,12 @@ class Checked(list[tuple[Any, ...]]):
 
 def storable(values: Sequence[Any]) -> Sequence[Any]:
     """The same values, with NUL characters left out of texts and `?` for lone surrogates: neither can be stored everywhere."""
-    return values if _fit(values) else [_mended(value) for value in values]
+    for value in values:
+        kind = type(value)
+        # Most texts are ASCII, which Python knows without looking.
+        if (kind is str and ("\0" in value or not value.isascii())) or kind is list:
+            return values if _fit(values) else [_mended(value) for value in values]
+    return values
 
 
 def all_storable(rows: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:

@@ -14,10 +14,10 @@ from bowerbird.crawl.process.endings import Ending
 from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
 from bowerbird.model import Credential, Secret
 from bowerbird.ports import Clock
-from bowerbird.simulated.pictures import Pictures
 from bowerbird.simulated.service import Setup, SimulatedService, simulate
+from bowerbird.simulated.serving.pictures import Pictures
+from bowerbird.simulated.serving.transport import NEARBY, InProcessTransport, Network
 from bowerbird.simulated.tokens import Token, secret_values
-from bowerbird.simulated.transport import NEARBY, InProcessTransport, Network
 from bowerbird.simulated.world import World
 
 SERVICE = "simulated"

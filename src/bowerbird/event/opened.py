@@ -13,16 +13,18 @@ from bowerbird.event.following import Following
 from bowerbird.event.grid import Grid
 from bowerbird.event.probing import ProbeSieve
 from bowerbird.event.sieves import FilteredSieve, FullSieve
-from bowerbird.flows.files.keyword_streams import STREAM_NAME
-from bowerbird.flows.files.stream_plans import StreamPlan
+from bowerbird.flows.files.crawl_file import CrawlPlan
+from bowerbird.flows.files.sections.keyword_streams import STREAM_NAME
+from bowerbird.flows.files.sections.stream_plans import StreamPlan
 from bowerbird.flows.keywords import BACKGROUND, KeywordUse
 from bowerbird.model import Subscription
 from bowerbird.policies.keywords import Method, Settings, checked, method
 from bowerbird.ports import Database, KeywordProvider, Sieve, Transaction
+from bowerbird.providers import provider
 
 POLLED = ("hashtag", "search")
 """The facets that keywords are targets of, where there is no stream."""
-OWN = frozenset((*POLLED, BACKGROUND))
+EVENT_FACETS = frozenset((*POLLED, BACKGROUND))
 """Facets of an event flow that are left out where a stream is heard."""
 _GRACE = timedelta(seconds=15)
 """Posts of a stream come within this time."""
@@ -68,6 +70,17 @@ class OpenedEvent:
 
     def _full(self) -> Sieve:
         return FullSieve(self.following, self.grid, self.database)
+
+
+def opened_event(plan: CrawlPlan, crawl: int, database: Database) -> OpenedEvent | None:
+    """The event half of a crawl; None where its seeds are ordinary targets."""
+    if plan.flow.keywords is None:
+        return None
+    speakers = [provider(each.service.provider) for each in plan.services]
+    most = min((each.most_keywords for each in speakers if isinstance(each, KeywordProvider)), default=1)
+    heard = {each.service.name for each in plan.streams}
+    is_polled = any(each.service.name not in heard for each in plan.services)
+    return OpenedEvent(crawl, plan.flow.keywords, database, most=most, is_polled=is_polled)
 
 
 def is_filtered(provider: KeywordProvider, planned: StreamPlan, event: OpenedEvent | None) -> bool:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 from datetime import datetime, timedelta
 
+from bowerbird.crawl.process.keeping import Keeping
 from bowerbird.crawl.process.patience import patiently
-from bowerbird.crawl.process.tally import Tally
 from bowerbird.errors import Fenced
 from bowerbird.event import rows
 from bowerbird.event.deciding import HOLD, Decider
 from bowerbird.event.grid import Grid
 from bowerbird.event.steering import Steering
 from bowerbird.model import Claim
-from bowerbird.ports import Claims, Clock, Database, Part
+from bowerbird.ports import Part
 
 _SOON = timedelta(seconds=1)
 GLANCE = timedelta(seconds=20)
@@ -23,17 +23,17 @@ GLANCE = timedelta(seconds=20)
 class Adapter:
     """Keeps the keywords of one crawl up to date for as long as it runs."""
 
-    def __init__(self, decider: Decider, steering: Steering, grid: Grid, clock: Clock, claims: Claims, tally: Tally) -> None:
+    def __init__(self, decider: Decider, steering: Steering, grid: Grid, keeping: Keeping) -> None:
         self._decider = decider
         self._steering = steering
         self._grid = grid
-        self._clock = clock
-        self._claims = claims
-        self._tally = tally
-        self._database: Database = steering.database
+        self._clock = keeping.clock
+        self._claims = keeping.claims
+        self._tally = keeping.tally
+        self._database = keeping.database
         self._crawl = steering.crawl
         self._ending = asyncio.Event()
-        self._alive_at = clock.now()
+        self._alive_at = keeping.clock.now()
         self._is_paused = False
         self._seen = 0
         """The version of the keywords that streams and searches follow."""

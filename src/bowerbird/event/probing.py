@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct, structs
@@ -10,13 +10,16 @@ from msgspec import Struct, structs
 from bowerbird.clock import to_micros
 from bowerbird.event.rows import encoded
 from bowerbird.event.sieves import FilteredSieve, nameless, readings_of, reduced, time_of
-from bowerbird.model import Arrival, Outcome, Page, Reason, Service, Task
+from bowerbird.flows.keywords import KeywordUse
+from bowerbird.model import Arrival, Facet, Outcome, Page, Reason, Service, Task
 from bowerbird.model.terms import read_text
 from bowerbird.policies.keywords import Sampled
 from bowerbird.ports import Frontier, KeywordProvider, Transaction
 
 POSTS = 40
 """The newest posts with a term that a probe looks at."""
+_PROBES, _PAID_PROBES = 20, 2
+"""How many a frame may have; few where each costs money."""
 _ASK = "insert into keyword_probes (crawl, term, lane, target, frame, asked_at) values (?, ?, ?, ?, ?, ?)"
 _OPEN = "select probe, lane, target from keyword_probes where crawl = ? and answered_at is null and used_at is null"
 _DROP = "update keyword_probes set used_at = ? where probe = ?"
@@ -32,6 +35,13 @@ class ProbeLane(Struct, frozen=True):
 
     lane: int
     provider: KeywordProvider
+
+
+def most_probes(use: KeywordUse, facets: Iterable[Facet]) -> int:
+    """How many a frame may have by searches of these facets: as the crawl file says, and few where each costs money."""
+    if use.probes is not None:
+        return use.probes
+    return _PAID_PROBES if any(facet.is_paid for facet in facets) else _PROBES
 
 
 class Prober:

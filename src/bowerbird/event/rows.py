@@ -1,4 +1,4 @@
-"""The rows of methods and their keywords: what each follows, since when and why."""
+"""The rows of methods and their keywords: what each follows, since when and why, and what people say of keywords."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ from bowerbird.model.terms import term_form
 from bowerbird.policies.keywords import Change, State
 from bowerbird.ports import Transaction
 
+_KEEP_LABEL = """
+insert into keyword_labels (crawl, term, tagger, label, at) values (?, ?, ?, ?, ?)
+on conflict (crawl, term, tagger) do update set label = excluded.label, at = excluded.at
+"""
 _METHODS = "select method, name, bit, state from keyword_methods where crawl = ? and until is null order by bit"
 _ALL = "select method, name, bit, state, until from keyword_methods where crawl = ?"
 _ADD_METHOD = """
@@ -150,3 +154,12 @@ def _method(row: Mapping[str, Any]) -> MethodRow:
     if len(sound) < len(state.keywords):
         state = msgspec.structs.replace(state, keywords=sound, seeds=tuple(term for term in state.seeds if term in sound))
     return MethodRow(row["method"], row["name"], row["bit"], state)
+
+
+Label = tuple[str, str, str]
+"""Term, tagger and label."""
+
+
+async def keep_labels(tx: Transaction, crawl: int, labels: Sequence[Label], now: datetime) -> None:
+    """Each replaces what the same person said before."""
+    await tx.execute_many(_KEEP_LABEL, [(crawl, term, tagger, label, to_micros(now)) for term, tagger, label in labels])

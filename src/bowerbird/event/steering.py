@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
 
 from msgspec import Struct, structs
 
+from bowerbird.crawl.work.lanes import Lane
 from bowerbird.crawl.work.targets import Targets
 from bowerbird.errors import UserError
 from bowerbird.event import rows
+from bowerbird.event.opened import POLLED
 from bowerbird.event.probing import Prober
+from bowerbird.flows.keywords import BACKGROUND, KeywordUse
 from bowerbird.model import Arrival, Reason, Subscription, TaskState
 from bowerbird.ports import Database, Frontier, KeywordProvider, Retunable, Transaction
 
@@ -100,6 +103,33 @@ class Steering(Struct, frozen=True, kw_only=True):
         if polled.background is not None and not await tx.fetch(_ASKED, polled.background):
             arrivals.append(Arrival(lane=polled.background, target=ALL, depth=1))
         return arrivals
+
+
+def polled_services(lanes: Iterable[Lane], by_target: dict[str, str]) -> list[Polled]:
+    """The services of these lanes whose keywords are searched for."""
+    services: dict[str, list[Lane]] = {}
+    for lane in lanes:
+        services.setdefault(lane.service.name, []).append(lane)
+    found = (_polled(own, by_target) for own in services.values())
+    return [each for each in found if each is not None]
+
+
+def _polled(lanes: Sequence[Lane], by_target: dict[str, str]) -> Polled | None:
+    """One service; None where it cannot be asked for keywords."""
+    speaks = lanes[0].provider
+    own = {lane.facet.name: lane.lane for lane in lanes if lane.facet.name in POLLED}
+    if not own or not isinstance(speaks, KeywordProvider):
+        return None
+    background = next((lane.lane for lane in lanes if lane.facet.name == BACKGROUND), None)
+    return Polled(own, speaks, by_target, background)
+
+
+def most_heard(use: KeywordUse, tuned: Iterable[Tuned]) -> int | None:
+    """Posts that the streams bring at most in a frame, where the crawl file or the network says so."""
+    streams = (each.provider.keyword_stream(("#event",), each.stream.wanted) for each in tuned)
+    told = [each.volume for each in streams if each is not None and each.volume is not None]
+    a_minute = use.volume or (sum(told) if told else None)
+    return None if a_minute is None else int(a_minute * (use.frame / timedelta(minutes=1)))
 
 
 def polled_targets(polled: Polled, terms: Sequence[str]) -> dict[str, tuple[int, str]]:

@@ -65,7 +65,7 @@ class MediaCopied(Struct):
     """From the copy: the store keeps them no longer."""
 
 
-class Place(Protocol):
+class MediaLocation(Protocol):
     """A tree of files."""
 
     shown: str
@@ -87,8 +87,8 @@ class Place(Protocol):
     def remove(self, path: str) -> None: ...
 
 
-class FolderPlace:
-    """Implements `Place` in a folder of this machine."""
+class FolderLocation:
+    """Implements `MediaLocation` in a folder of this machine."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -133,8 +133,8 @@ class FolderPlace:
         return found
 
 
-class BucketPlace:
-    """Implements `Place` in an object store, `s3://BUCKET/PREFIX`. Keys and address come from where all S3 tools find them."""
+class BucketLocation:
+    """Implements `MediaLocation` in an object store, `s3://BUCKET/PREFIX`. Keys and address come from where S3 tools look."""
 
     def __init__(self, address: str, endpoint: str | None = None) -> None:
         self.shown = address
@@ -173,17 +173,22 @@ class BucketPlace:
         return f"{self._prefix}/{path}"
 
 
-def place_at(where: str, endpoint: str | None = None) -> Place:
+def location_at(where: str, endpoint: str | None = None) -> MediaLocation:
     """A folder, or a part of an object store (`s3://…`)."""
     if where.startswith("s3://"):
-        return BucketPlace(where, endpoint)
+        return BucketLocation(where, endpoint)
     if "://" in where:
         raise UserError(f"{where} is neither a folder nor s3://BUCKET/FOLDER")
-    return FolderPlace(Path(where).expanduser())
+    return FolderLocation(Path(where).expanduser())
 
 
 async def copy_media(
-    database: Database, source: Sequence[Place], target: Place, said: Said = lambda files, size: None, *, prunes: bool = False
+    database: Database,
+    source: Sequence[MediaLocation],
+    target: MediaLocation,
+    said: Said = lambda files, size: None,
+    *,
+    prunes: bool = False,
 ) -> MediaCopied:
     """Copies every file that a store keeps from wherever it is, and reads each copy again to know that it is whole; what is there
     already is only read. `prunes`: other files of media leave the copy, because the store keeps them no longer."""
@@ -203,13 +208,13 @@ async def copy_media(
     return done
 
 
-def write_manifest(target: Place, done: MediaCopied) -> None:
+def write_manifest(target: MediaLocation, done: MediaCopied) -> None:
     """Says beside a copy what was found whole in it, and what was not to be had."""
     told = {"files": done.files, "bytes": done.size, "missing": done.missing, "damaged": done.damaged}
     target.put(MANIFEST, BytesIO(msgspec.json.format(msgspec.json.encode(told), indent=2)))
 
 
-def _pruned(target: Place, kept: Collection[str]) -> int:
+def _pruned(target: MediaLocation, kept: Collection[str]) -> int:
     """Removes files with names that media have, and no others; answers how many."""
     gone = [path for path in target.paths() if _NAME.fullmatch(path) and path not in kept]
     for path in gone:
@@ -217,7 +222,7 @@ def _pruned(target: Place, kept: Collection[str]) -> int:
     return len(gone)
 
 
-def _copied(files: Sequence[MediaFile], source: Sequence[Place], target: Place, done: MediaCopied) -> None:
+def _copied(files: Sequence[MediaFile], source: Sequence[MediaLocation], target: MediaLocation, done: MediaCopied) -> None:
     for file in files:
         if target.size(file.path) == file.size and _hash(target, file.path) == file.sha256:
             done.files, done.size = done.files + 1, done.size + file.size
@@ -225,7 +230,7 @@ def _copied(files: Sequence[MediaFile], source: Sequence[Place], target: Place, 
             _copy(file, source, target, done)
 
 
-def _copy(file: MediaFile, source: Sequence[Place], target: Place, done: MediaCopied) -> None:
+def _copy(file: MediaFile, source: Sequence[MediaLocation], target: MediaLocation, done: MediaCopied) -> None:
     """Copies one file; one that is damaged at its source is told, and never takes the place of a good copy."""
     hashes = {each: _hash(each, file.path) for each in source}
     good = next((each for each, found in hashes.items() if found == file.sha256), None)
@@ -240,8 +245,8 @@ def _copy(file: MediaFile, source: Sequence[Place], target: Place, done: MediaCo
     done.files, done.copied, done.size = done.files + 1, done.copied + 1, done.size + file.size
 
 
-def _hash(place: Place, path: str) -> str | None:
-    opened = place.open(path)
+def _hash(location: MediaLocation, path: str) -> str | None:
+    opened = location.open(path)
     if opened is None:
         return None
     digest = sha256()

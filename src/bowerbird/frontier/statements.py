@@ -187,6 +187,14 @@ def next_due(any_of: str) -> str:
     return f"select due from tasks where ready = 0 and due is not null and +lane {any_of} order by due limit 1"
 
 
+def ready_in(dialect: str) -> str:
+    wanted = "(select value as lane from json_each(?)) l" if dialect == "sqlite" else "unnest(?::bigint[]) as l (lane)"
+    # In the order of `tasks_ready`: PostgreSQL might otherwise read through all tasks to find that none is ready.
+    order = "t.paged, t.priority desc, t.due, t.task"
+    first = f"select t.task from tasks t where t.lane = l.lane and t.ready = 1 order by {order} limit 1"
+    return f"select l.lane from {wanted} where ({first}) is not null"
+
+
 # What workers hold that have ended; `tasks_held` finds it among any number of tasks.
 RECOVER = f"""
 update tasks set {_ENDED.format(ready="1", due="cast(? as bigint)", state=_WAITING)}, woken = 0

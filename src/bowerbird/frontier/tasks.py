@@ -37,8 +37,6 @@ class TaskFrontier:
         self._find_held = sql.held(database.any("bigint"), database.dialect)
         self._sweep = sql.sweep(database.dialect)
 
-    # -- adding --------------------------------------------------------------------------------------------------
-
     async def add(
         self, tx: Transaction, arrivals: Sequence[tuple[Arrival, Placement]], call: int | None, now: datetime
     ) -> frozenset[int]:
@@ -46,20 +44,20 @@ class TaskFrontier:
             return frozenset()
         added_at = to_micros(now)
         rows: defaultdict[sql.Manner, list[tuple[object, ...]]] = defaultdict(list)
-        for arrival, standing in arrivals:
-            ready, due, state = _place(standing.due, now)
-            rows[arrival.wakes, standing.moves, arrival.nears].append(
+        for arrival, placement in arrivals:
+            ready, due, state = _place(placement.due, now)
+            rows[arrival.wakes, placement.moves, arrival.nears].append(
                 (
                     arrival.lane,
                     arrival.target,
                     ready,
-                    standing.priority,
+                    placement.priority,
                     due,
                     state,
                     arrival.depth,
                     added_at,
                     call,
-                    standing.memory,
+                    placement.memory,
                     arrival.newest,
                     int(arrival.is_paged),
                 )
@@ -67,7 +65,7 @@ class TaskFrontier:
         if call is not None and sql.NEW_ONLY in rows and await self._has_retired(tx, rows[sql.NEW_ONLY]):
             rows[sql.NEW_OR_RETIRED] = rows.pop(sql.NEW_ONLY)
         await self._additions.write(tx, rows)
-        return frozenset(arrival.lane for arrival, standing in arrivals if standing.due is not None)
+        return frozenset(arrival.lane for arrival, placement in arrivals if placement.due is not None)
 
     async def take_turn(self, tx: Transaction) -> None:
         await self._additions.take_turn(tx)
@@ -96,8 +94,6 @@ class TaskFrontier:
         ]
         return {(task.lane, task.target): task for task in tasks}
 
-    # -- leasing -------------------------------------------------------------------------------------------------
-
     async def lease(self, tx: Transaction, turn: Turn, draws: Sequence[Draw], now: datetime) -> Sequence[Task]:
         tasks: list[Task] = []
         for draw in draws:
@@ -120,8 +116,6 @@ class TaskFrontier:
         where = (turn.lane, int(turn.is_paged), *((draw.low, draw.high) if is_banded else ()), size)
         claimed = await self._leasing.lease(tx, where, to_micros(now + self._lease), self._me())
         return [_task(row, token) for row, token in claimed]
-
-    # -- ending leases -------------------------------------------------------------------------------------------
 
     async def settle(self, tx: Transaction, settled: Sequence[Settled], now: datetime) -> frozenset[int]:
         ids = [item.task.task for item in settled]
@@ -150,8 +144,6 @@ class TaskFrontier:
         rows = [(1, to_micros(task.due or now), TaskState.WAITING, task.task, task.token) for task in tasks]
         await tx.execute_many(sql.GIVE_BACK, rows)
 
-    # -- time ----------------------------------------------------------------------------------------------------
-
     async def sweep(self, tx: Transaction, now: datetime) -> frozenset[int]:
         # Before their leases run out: a task that only ran out would stand at the end of its queue, and miss its turn.
         lapsed = self._held.lapsed(tx, now)
@@ -167,6 +159,10 @@ class TaskFrontier:
     async def next_due(self, tx: Transaction, lanes: Sequence[int]) -> datetime | None:
         row = await tx.fetch_one(sql.next_due(self._database.any("bigint")), self._database.members(lanes))
         return None if row is None else from_micros(row["due"])
+
+    async def ready_in(self, tx: Transaction, lanes: Sequence[int]) -> frozenset[int]:
+        rows = await tx.fetch(sql.ready_in(self._database.dialect), self._database.members(lanes))
+        return frozenset(row["lane"] for row in rows)
 
     async def close(self, tx: Transaction, lane: int, why: str) -> None:
         held = self._held.drop(tx, lane)
@@ -190,19 +186,19 @@ def _place(due: datetime | None, now: datetime) -> tuple[int, int | None, str]:
 
 
 def _settled_row(item: Settled, held: Row, now: datetime) -> tuple[object, ...]:
-    ready, due, state = _place(item.standing.due, now)
+    ready, due, state = _place(item.placement.due, now)
     failure = item.failure
     if held["state"] == TaskState.RETIRING:
         ready, due, state, failure = 0, None, TaskState.RETIRED.value, held["failure"]
     elif failure is not None:
         ready, due, state = 0, None, TaskState.FAILED
-    elif held["woken"] and not ready and not item.standing.moves:
+    elif held["woken"] and not ready and not item.placement.moves:
         ready, due, state = 1, to_micros(now), TaskState.WAITING
     progress = item.progress
     visited_at = to_micros(now) if item.is_visit else None
     return (
-        *(ready, due, item.standing.priority, state, int(item.is_paged), progress.cursor, progress.newest, progress.head),
-        *(item.attempts, item.pages, int(item.is_visit), visited_at, failure, item.standing.memory, item.task.task),
+        *(ready, due, item.placement.priority, state, int(item.is_paged), progress.cursor, progress.newest, progress.head),
+        *(item.attempts, item.pages, int(item.is_visit), visited_at, failure, item.placement.memory, item.task.task),
     )
 
 

@@ -13,17 +13,21 @@ from bowerbird.model import WindowKind
 from bowerbird.ports import Row, Transaction
 
 _MICROSECOND = timedelta(microseconds=1)
-_COLUMNS = (
-    *("allowance", "window_micros", "kind", "remaining", "in_flight", "finished", "reset_at", "offset_low", "offset_high"),
-    *("probing", "resumed_at", "backoff_until", "backoff_since", "backoff_step", "next_at", "spent", "refused", "version"),
+_OFTEN = (
+    *("remaining", "in_flight", "finished", "reset_at", "offset_low", "offset_high", "probing", "next_at", "spent", "version"),
     "updated_at",
 )
+"""What calls change."""
+_SELDOM = ("allowance", "window_micros", "kind", "resumed_at", "backoff_until", "backoff_since", "backoff_step", "refused")
+"""What changes with a window, or with a refusal."""
+_COLUMNS = (*_OFTEN, *_SELDOM)
 _SELECT = f"select bucket, {', '.join(_COLUMNS)} from ledgers"
 _INSERT = (
     f"insert into ledgers ({', '.join(_COLUMNS)}, bucket) values ({', '.join('?' * (len(_COLUMNS) + 1))}) "
     "on conflict (bucket) do nothing"
 )
 _UPDATE = f"update ledgers set {', '.join(f'{column} = ?' for column in _COLUMNS)} where bucket = ? and version = ?"
+_UPDATE_OFTEN = f"update ledgers set {', '.join(f'{column} = ?' for column in _OFTEN)} where bucket = ? and version = ?"
 
 
 async def read_all(tx: Transaction) -> Sequence[LedgerState]:
@@ -37,20 +41,20 @@ async def read(tx: Transaction, bucket: str) -> LedgerState | None:
 
 async def add(tx: Transaction, state: LedgerState) -> None:
     """Makes the row unless somebody else just did."""
-    await tx.execute(_INSERT, *_values(state), state.bucket)
+    await tx.execute(_INSERT, *_often(state), *_seldom(state), state.bucket)
 
 
 async def replace(tx: Transaction, old: LedgerState, new: LedgerState) -> bool:
     """Writes the new version; False if the row is no longer the old one."""
-    return await tx.execute(_UPDATE, *_values(new), old.bucket, old.version) == 1
+    # Where the row is of the old version it says what that says: nothing else need be written than what changed.
+    if _seldom_changed(old) == _seldom_changed(new):
+        return await tx.execute(_UPDATE_OFTEN, *_often(new), old.bucket, old.version) == 1
+    return await tx.execute(_UPDATE, *_often(new), *_seldom(new), old.bucket, old.version) == 1
 
 
-def _values(state: LedgerState) -> tuple[Any, ...]:
+def _often(state: LedgerState) -> tuple[Any, ...]:
     offset = state.offset
     return (
-        state.allowance,
-        state.window // _MICROSECOND,
-        state.kind.value,
         state.remaining,
         state.in_flight,
         state.finished,
@@ -58,16 +62,21 @@ def _values(state: LedgerState) -> tuple[Any, ...]:
         None if offset is None else offset.low // _MICROSECOND,
         None if offset is None else offset.high // _MICROSECOND,
         int(state.is_probing),
-        _micros(state.resumed_at),
-        _micros(state.backoff_until),
-        _micros(state.backoff_since),
-        state.backoff_step,
         _micros(state.next_at),
         state.spent,
-        state.refused,
         state.version,
         to_micros(state.updated_at),
     )
+
+
+def _seldom_changed(state: LedgerState) -> tuple[Any, ...]:
+    waits = state.backoff_until, state.backoff_since, state.backoff_step
+    return state.allowance, state.window, state.kind, state.resumed_at, waits, state.refused
+
+
+def _seldom(state: LedgerState) -> tuple[Any, ...]:
+    window = state.allowance, state.window // _MICROSECOND, state.kind.value, _micros(state.resumed_at)
+    return *window, _micros(state.backoff_until), _micros(state.backoff_since), state.backoff_step, state.refused
 
 
 def _micros(when: datetime | None) -> int | None:

@@ -31,10 +31,22 @@ from bowerbird.model.items import (
 )
 from bowerbird.model.kinds import COUNTED_SIGNALS, Outcome, PostKind, ReactionKind, RelationKind, Side, Signal, Subject
 from bowerbird.model.networks import NETWORKS, TRAITS, KeyForm, Network, Traits
-from bowerbird.model.states import CallState, CrawlState, CredentialState, MediaState, PostFate, StreamState, TaskState
+from bowerbird.model.states import (
+    CallState,
+    CrawlState,
+    CredentialState,
+    MediaState,
+    PostFate,
+    ServiceState,
+    ShownState,
+    StreamState,
+    StudyState,
+    TaskState,
+    WorkerState,
+)
 from bowerbird.model.subjects.cascades import Passed, Passing
 from bowerbird.model.subjects.hashtags import tag_form, tags_by_form, tags_once
-from bowerbird.model.subjects.judgements import Judgement, Ruling, Seen, Standing
+from bowerbird.model.subjects.judgements import EarlierJudgement, Judgement, Ruling, Seen
 from bowerbird.model.subjects.keywords import KeywordStream
 from bowerbird.model.subjects.places import Area, Box, Finding, Geography, Source
 from bowerbird.model.times import EPOCH, from_micros, to_micros
@@ -90,6 +102,7 @@ __all__ = [
     "Door",
     "Draw",
     "Due",
+    "EarlierJudgement",
     "Ended",
     "Facet",
     "Fetched",
@@ -148,13 +161,15 @@ __all__ = [
     "Secret",
     "Seen",
     "Service",
+    "ServiceState",
     "Setback",
     "Settled",
+    "ShownState",
     "Side",
     "Signal",
     "Source",
-    "Standing",
     "StreamState",
+    "StudyState",
     "Subject",
     "Subscription",
     "Task",
@@ -172,6 +187,7 @@ __all__ = [
     "WindowKind",
     "Wire",
     "WithdrawnPlaces",
+    "WorkerState",
     "asked_about",
     "from_micros",
     "ids_at",

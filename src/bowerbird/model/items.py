@@ -21,7 +21,7 @@ class Judged(NamedTuple):
         return any(each.judge == self.judge and self.value in (None, each.value) for each in said)
 
 
-class User(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+class User(Struct, frozen=True, gc=False, omit_defaults=True):
     id: str
     key: str
     handle: str | None = None
@@ -86,7 +86,7 @@ class Poll(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     ends_at: datetime | None = None
 
 
-class Post(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+class Post(Struct, frozen=True, gc=False, omit_defaults=True):
     id: str
     key: str
     author: str
@@ -296,7 +296,7 @@ class Page(Struct, frozen=True, kw_only=True):
     versions: tuple[Version, ...] = ()
     volumes: tuple[Volume, ...] = ()
     gone: tuple[Gone, ...] = ()
-    unplaced: tuple[WithdrawnPlaces, ...] = ()
+    withdrawn_places: tuple[WithdrawnPlaces, ...] = ()
     broken: tuple[Broken, ...] = ()
     results: int = 0
     """How many items the service listed, mapped or not."""

@@ -21,6 +21,47 @@ class CrawlState(StrEnum):
         return self in (CrawlState.RUNNING, CrawlState.PAUSED)
 
 
+class ShownState(StrEnum):
+    """A crawl as people are told of it: its own state, or what its row cannot say."""
+
+    RUNNING = CrawlState.RUNNING
+    PAUSED = CrawlState.PAUSED
+    STOPPED = CrawlState.STOPPED
+    FINISHED = CrawlState.FINISHED
+    FAILED = CrawlState.FAILED
+    STARTING = "starting"
+    """A process is about to begin: the row tells of the run before."""
+    CUT_OFF = "cut off"
+    """Its processes are gone without a word."""
+    GONE = "gone"
+    """It is no longer in the store."""
+
+
+class WorkerState(StrEnum):
+    """Whether a worker works."""
+
+    RUNNING = "running"
+    DEAD = "dead"
+    """It never said that it ends, and does not live."""
+    ENDED = "ended"
+
+
+class ServiceState(StrEnum):
+    """How a service was when it was asked last."""
+
+    OK = "ok"
+    DOWN = "down"
+    NOT_ASKED = "not asked"
+
+
+class StudyState(StrEnum):
+    """How far a study of words has come."""
+
+    WAITING = "waiting"
+    DONE = "done"
+    FAILED = "failed"
+
+
 class TaskState(StrEnum):
     """Where a task is in its life."""
 

@@ -13,9 +13,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from bowerbird.clock import from_micros, to_micros
-from bowerbird.db.backup import back_up
+from bowerbird.db.files.backup import back_up
 from bowerbird.errors import Busy, DiskFull, Fenced, StoreError
-from bowerbird.flows.files.backup_plan import BackupPlan
+from bowerbird.flows.files.sections.backup_plan import BackupPlan
 from bowerbird.model import Claim
 from bowerbird.ports import Claims, Clock, Database, Transaction
 
@@ -43,25 +43,25 @@ class Turns:
 
     def __init__(self, database: Database, crawl: str, claims: Claims, every: timedelta, clock: Clock) -> None:
         self._database = database
-        self._crawl = crawl
+        self.crawl = crawl
         self._claims = claims
         self._every = every
-        self._clock = clock
+        self.clock = clock
         self._claim: Claim | None = None
 
     async def enrol(self) -> None:
         """Makes the schedule where there is none; a shorter one than before holds from now on."""
-        soonest = to_micros(self._clock.now() + self._every)
+        soonest = to_micros(self.clock.now() + self._every)
         async with self._database.transaction() as tx:
-            await tx.execute(_ENROL, self._every // timedelta(microseconds=1), self._crawl, soonest, soonest)
+            await tx.execute(_ENROL, self._every // timedelta(microseconds=1), self.crawl, soonest, soonest)
 
     async def take(self) -> datetime | None:
         """None when the copy is due and ours to take, until it is handed on or we are dead; otherwise when to ask again."""
-        now = self._clock.now()
+        now = self.clock.now()
         async with self._database.transaction() as tx:
             if (due := await self._due(tx)) > now:
                 return due
-            claim = await self._claims.take(tx, f"backup {self._crawl}", now + _HOLD, now)
+            claim = await self._claims.take(tx, f"backup {self.crawl}", now + _HOLD, now)
             if isinstance(claim, datetime):
                 # Never at once: who was taken for dead is told so a moment later.
                 return max(min(claim, now + _GLANCE), now + _SOON)
@@ -76,7 +76,7 @@ class Turns:
         """Renews the claim again and again while the copy is taken, as long as it is ours."""
         with suppress(Fenced):
             while self._claim is not None:
-                await self._clock.sleep_until(self._clock.now() + _RENEWAL)
+                await self.clock.sleep_until(self.clock.now() + _RENEWAL)
                 await self._renew(self._claim)
 
     async def hand_on(self, due: datetime) -> None:
@@ -84,31 +84,31 @@ class Turns:
         claim, self._claim = self._claim, None
         async with self._database.transaction() as tx:
             if claim is not None and await self._claims.release(tx, claim):
-                await tx.execute(_NEXT, to_micros(due), self._crawl)
+                await tx.execute(_NEXT, to_micros(due), self.crawl)
 
     async def _renew(self, claim: Claim) -> None:
         # What is busy now is asked again long before the claim runs out.
         with suppress(Busy, DiskFull):
             async with self._database.transaction() as tx:
-                await self._claims.renew(tx, claim, self._clock.now() + _HOLD)
+                await self._claims.renew(tx, claim, self.clock.now() + _HOLD)
 
     async def _due(self, tx: Transaction) -> datetime:
-        row = await tx.fetch_one(_DUE, self._crawl)
+        row = await tx.fetch_one(_DUE, self.crawl)
         if row is None:
-            raise LookupError(f"the schedule of {self._crawl}'s backups is gone from the database")
+            raise LookupError(f"the schedule of {self.crawl}'s backups is gone from the database")
         return from_micros(row["due"])
 
 
 class BackupTaker:
     """Takes the backups of one crawl when it is this worker's turn; a restart goes on with the schedule."""
 
-    def __init__(self, name: str, store: str, plan: BackupPlan, clock: Clock, turns: Turns, copies: Copies | None = None) -> None:
+    def __init__(self, store: str, plan: BackupPlan, turns: Turns, copies: Copies | None = None) -> None:
         """`copies`: copies what lies beside the store, its media."""
         self._copies = copies
-        self._name = name
+        self._name = turns.crawl
         self._store = store
         self._plan = plan
-        self._clock = clock
+        self._clock = turns.clock
         self._turns = turns
         self._folder = Path(plan.folder)
 

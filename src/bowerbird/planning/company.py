@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager
-from multiprocessing import get_context
 
 from msgspec import Struct
 
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.model import Credential
 from bowerbird.planning.course import Course
+from bowerbird.planning.pools import process_pool
 from bowerbird.planning.rehearsal import Scope, rehearse
 from bowerbird.simulated.world import WorldSettings
 
@@ -42,8 +42,7 @@ def company(jobs: int) -> Iterator[Callable[[Part], Future[Course]]]:
     if jobs == 1:
         yield _at_once
         return
-    # Spawned and not forked: a copy of a process with threads may stand still for ever.
-    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+    with process_pool(jobs) as pool:
         try:
             yield lambda part: pool.submit(play, part)
         except BaseException:

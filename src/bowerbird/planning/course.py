@@ -24,7 +24,7 @@ _DAY = timedelta(days=1)
 COUNTS = ("calls", "items", "users", "posts", "bytes", "dollars")
 
 
-class Sample(Struct, frozen=True, kw_only=True):
+class Milestone(Struct, frozen=True, kw_only=True):
     """How far a rehearsal is at one moment, counted in the model."""
 
     at: timedelta
@@ -75,7 +75,7 @@ class Course(Struct, frozen=True, kw_only=True):
     """One rehearsal: what was counted is divided by `factor` to speak of the whole crawl."""
 
     factor: float
-    samples: tuple[Sample, ...]
+    samples: tuple[Milestone, ...]
     is_finished: bool
     uses: tuple[Use, ...]
     buckets: tuple[Bucket, ...]
@@ -219,7 +219,7 @@ class Course(Struct, frozen=True, kw_only=True):
     def reached(self, calls: float) -> timedelta:
         """When the rehearsal had made so many calls of the model."""
         last = min(bisect_left(self.samples, calls, key=lambda each: each.calls), len(self.samples) - 1)
-        after, before = self.samples[last], self.samples[last - 1] if last else Sample(at=timedelta(0))
+        after, before = self.samples[last], self.samples[last - 1] if last else Milestone(at=timedelta(0))
         part = (calls - before.calls) / max(after.calls - before.calls, 1e-9)
         return before.at + (after.at - before.at) * min(1.0, part)
 
@@ -241,7 +241,7 @@ class Course(Struct, frozen=True, kw_only=True):
         return (_of(last, what) - _of(first, what)) / max(hours_of(last.at - first.at), 1e-9)
 
 
-def _of(sample: Sample, what: str) -> float:
+def _of(sample: Milestone, what: str) -> float:
     return float(sample.done + sample.waiting) if what == "tasks" else float(getattr(sample, what))
 
 

@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 
 from bowerbird.app import Outside, open_crawl, vocabulary
 from bowerbird.clock import from_micros
-from bowerbird.crawl.process.running import check_upgrade
+from bowerbird.crawl.process.workers.running import check_upgrade
 from bowerbird.errors import UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
 from bowerbird.flows.flow import Stop

@@ -15,18 +15,18 @@ from bowerbird.app import Crawl, Outside, open_crawl
 from bowerbird.clock import VirtualClock, VirtualLoop, run_virtual
 from bowerbird.crawl.process.endings import NOTHING_LEFT
 from bowerbird.flows.files.crawl_file import CrawlPlan
-from bowerbird.flows.files.seed_list import SeedList
+from bowerbird.flows.files.sections.seed_list import SeedList
 from bowerbird.limits.ledger import BURST
 from bowerbird.limits.purses import SPENT, is_purse, purses
 from bowerbird.model import Charge, Credential, Progress, Subject, TaskState, WindowKind
 from bowerbird.planning.budget import MONEY, means_of, most_items, with_means
 from bowerbird.planning.cast import RehearsalVault
-from bowerbird.planning.course import ENOUGH, Bucket, Course, Sample, Use, may_run
+from bowerbird.planning.course import ENOUGH, Bucket, Course, Milestone, Use, may_run
 from bowerbird.planning.scaling import Model, batch_of, kind_in_use, model_of, scaled_flow, scaled_limits
 from bowerbird.planning.stage import Stage, is_growing
 from bowerbird.ports import Row
 from bowerbird.reports.studies.sample import GOOD_ENOUGH, Figure, read_samples
-from bowerbird.simulated.pictures import Pictures
+from bowerbird.simulated.serving.pictures import Pictures
 from bowerbird.simulated.world import WorldSettings
 
 _SELDOM = timedelta(days=1)
@@ -144,7 +144,7 @@ class _Rehearsal:
         self._means = means_of(plan)
         self._stop = structs.replace(plan.flow.stop, dollars=self._means.dollars if self._means else None)
         self._plan = self._played(plan)
-        self._samples: list[Sample] = []
+        self._samples: list[Milestone] = []
         self._was_cut = False
         self._judged_again: float = _FEWEST_WALKED
         self._most = _TOO_MANY * max(scope.items, stage.load * self._model.played)
@@ -166,7 +166,7 @@ class _Rehearsal:
             self._end_with(await self._look(crawl, clock, is_full=True))
             return await self._course(crawl, ending.reason)
 
-    def _end_with(self, last: Sample) -> None:
+    def _end_with(self, last: Milestone) -> None:
         """A loop that rests looks up only when something comes due, which may be long after its time was over: what is seen then
         is how it was at the end."""
         over = self._plan.flow.stop.duration or last.at
@@ -211,14 +211,14 @@ class _Rehearsal:
         # One that is good enough just now is ended by its own judge, or was so by chance.
         return self._scope.of_sample * (enough := await self._enough(crawl)) <= calls < enough
 
-    async def _look(self, crawl: Crawl, clock: VirtualClock, *, is_full: bool) -> Sample:
+    async def _look(self, crawl: Crawl, clock: VirtualClock, *, is_full: bool) -> Milestone:
         now, tally = clock.now(), crawl.tally
         wanted, hidden, complete = await self._complete(crawl, now) if is_full and self._knows_truth else (0, 0, None)
         disk = await self._disk(crawl)
         async with crawl.database.reading() as tx:
             tasks = (await tx.fetch(_TASKS))[0]
             ledgers = await tx.fetch(_LEDGERS)
-        return Sample(
+        return Milestone(
             # A sleeper wakes a little late, and what is seen then belongs to the hour for which it was set.
             at=(now - self._stage.start) // _MOMENT * _MOMENT,
             calls=tally.calls,

@@ -16,7 +16,7 @@ from bowerbird.flows.flow import Flow
 from bowerbird.model import Credential, Facet, Limit, WindowKind
 from bowerbird.providers import provider
 from bowerbird.providers.common.asking.tables import limit_name, with_limits
-from bowerbird.simulated.transport import NEARBY, Network
+from bowerbird.simulated.serving.transport import NEARBY, Network
 
 _LONGEST_WAY = 20.0
 """Slower calls would run out of their leases; a crawl so much larger than its model waits for limits, not for the network."""

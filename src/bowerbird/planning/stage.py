@@ -17,8 +17,8 @@ from bowerbird.ports import Clock, Connection
 from bowerbird.providers import provider
 from bowerbird.simulated.scale import Scale
 from bowerbird.simulated.service import Setup, SimulatedService, simulate
+from bowerbird.simulated.serving.transport import InProcessTransport, Network
 from bowerbird.simulated.tokens import secret_values
-from bowerbird.simulated.transport import InProcessTransport, Network
 from bowerbird.simulated.world import World, WorldSettings
 from bowerbird.simulated.world.hashing import generator, mix
 from bowerbird.simulated.world.people.population import Array

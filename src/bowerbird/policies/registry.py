@@ -11,21 +11,21 @@ from msgspec import Struct
 
 from bowerbird.errors import UserError
 from bowerbird.model import Facet
+from bowerbird.policies.by_value.index import Index
+from bowerbird.policies.by_value.two_stage import Fetch, Lookup
 from bowerbird.policies.echo import LINK_CLASSES, LOOKUP_CLASSES, Echo
 from bowerbird.policies.focus import Focus
-from bowerbird.policies.index import Index
+from bowerbird.policies.graph_walks.starts import Start
+from bowerbird.policies.graph_walks.walks import FrontierSampling, Mhrw, Rwrw, Ways
 from bowerbird.policies.oldest_first import OldestFirst
 from bowerbird.policies.rankers import Bfs, Circular, Fifo, Gather, Lifo, MostNamed, Random
 from bowerbird.policies.repeat_first import RepeatFirst
-from bowerbird.policies.starts import Start
-from bowerbird.policies.two_stage import Fetch, Lookup
-from bowerbird.policies.walks import FrontierSampling, Mhrw, Rwrw, Ways
 from bowerbird.ports import Ranker
 
 _PAGE = 20
 
 
-class Place(Struct, frozen=True):
+class RankerSetting(Struct, frozen=True):
     """Where a ranker works: the facet, and the lanes of the same flow and service that use a ranker of this name."""
 
     facet: Facet | None = None
@@ -50,47 +50,47 @@ def is_batched_lookup(facet: Facet) -> bool:
     return facet.is_lookup and facet.objects_per_call > 1
 
 
-Maker = Callable[[timedelta | None, Place, dict[str, Any]], Ranker]
+Maker = Callable[[timedelta | None, RankerSetting, dict[str, Any]], Ranker]
 
 
 def _plain(kind: Callable[..., Ranker]) -> Maker:
-    return lambda revisit, place, options: kind(revisit=revisit, **options)
+    return lambda revisit, setting, options: kind(revisit=revisit, **options)
 
 
 def _walk(kind: type[Rwrw]) -> Maker:
-    return lambda revisit, place, options: _walking(kind, place, **options)
+    return lambda revisit, setting, options: _walking(kind, setting, **options)
 
 
-def _walking(kind: type[Rwrw], place: Place, walkers: int | None = None, seed: int = 0, jump: int = 0) -> Ranker:
-    if place.is_one_sided_walk and kind is Mhrw:
+def _walking(kind: type[Rwrw], setting: RankerSetting, walkers: int | None = None, seed: int = 0, jump: int = 0) -> Ranker:
+    if setting.is_one_sided_walk and kind is Mhrw:
         raise UserError("The ranker 'mhrw' needs both lists, `following` and `followers`; along one use 'rwrw' or 'frontier'.")
-    if jump and not place.seeds:
+    if jump and not setting.seeds:
         raise UserError("Walkers jump to seeds: write some by their ids (handles will not do), or set jump = 0.")
-    start = Start(walkers or kind.walkers, place.seeds, place.other_seeds, seed=seed)
-    is_told = place.facet is not None and place.facet.tells_counters
-    shows = kind is not Mhrw and (is_told or place.lookup is not None)
-    ways = Ways(place.lanes, place.is_one_sided_walk, shows, None if is_told or not shows else place.lookup)
+    start = Start(walkers or kind.walkers, setting.seeds, setting.other_seeds, seed=seed)
+    is_told = setting.facet is not None and setting.facet.tells_counters
+    shows = kind is not Mhrw and (is_told or setting.lookup is not None)
+    ways = Ways(setting.lanes, setting.is_one_sided_walk, shows, None if is_told or not shows else setting.lookup)
     return kind(ways, start, jump=jump, seed=seed)
 
 
-def _echo(revisit: timedelta | None, place: Place, options: dict[str, Any]) -> Ranker:
-    is_links = place.facet is not None and place.facet.side is not None
+def _echo(revisit: timedelta | None, setting: RankerSetting, options: dict[str, Any]) -> Ranker:
+    is_links = setting.facet is not None and setting.facet.side is not None
     return Echo(revisit, classes=LINK_CLASSES if is_links else LOOKUP_CLASSES, **options)
 
 
-def _index(revisit: timedelta | None, place: Place, options: dict[str, Any]) -> Ranker:
-    facet = place.facet
+def _index(revisit: timedelta | None, setting: RankerSetting, options: dict[str, Any]) -> Ranker:
+    facet = setting.facet
     if facet is None:
         return Index(revisit, page=_PAGE)
     # A profile shows the newest post at best, however many profiles a call asks for.
     return Index(revisit, page=1 if facet.is_lookup else facet.results_per_call)
 
 
-def _two_stage(revisit: timedelta | None, place: Place, options: dict[str, Any]) -> Ranker:
-    facet = place.facet
+def _two_stage(revisit: timedelta | None, setting: RankerSetting, options: dict[str, Any]) -> Ranker:
+    facet = setting.facet
     if facet is not None and facet.is_lookup:
         return Lookup(revisit)
-    return Fetch(revisit, reach=_reach(facet, place.max_pages) if facet else None)
+    return Fetch(revisit, reach=_reach(facet, setting.max_pages) if facet else None)
 
 
 def _reach(facet: Facet, max_pages: int | None) -> int | None:
@@ -99,10 +99,10 @@ def _reach(facet: Facet, max_pages: int | None) -> int | None:
     return min([*shown, *([max_pages * facet.results_per_call] if max_pages else [])], default=None)
 
 
-def _focus(revisit: timedelta | None, place: Place, options: dict[str, Any]) -> Ranker:
+def _focus(revisit: timedelta | None, setting: RankerSetting, options: dict[str, Any]) -> Ranker:
     told = dict(options)
     members = told.pop("members", "two_stage")
-    return Focus(_MAKERS[members](revisit, place, {}), comes_back=revisit is not None, **told)
+    return Focus(_MAKERS[members](revisit, setting, {}), comes_back=revisit is not None, **told)
 
 
 _MAKERS: Mapping[str, Maker] = {
@@ -146,7 +146,7 @@ WALKS = frozenset(name for name, options in RANKERS.items() if "walkers" in opti
 
 
 def ranker(
-    name: str, options: Mapping[str, Any] | None = None, revisit: timedelta | None = None, place: Place | None = None
+    name: str, options: Mapping[str, Any] | None = None, revisit: timedelta | None = None, setting: RankerSetting | None = None
 ) -> Ranker:
     """The ranker of that name; raises `UserError` for an unknown name or option."""
     if name not in _MAKERS:
@@ -154,7 +154,7 @@ def ranker(
     options = dict(options or {})
     for option, value in options.items():
         _check_option(name, option, value)
-    return _MAKERS[name](revisit, place or Place(), options)
+    return _MAKERS[name](revisit, setting or RankerSetting(), options)
 
 
 _LEAST = {

@@ -61,7 +61,7 @@ _TRIES = 3
 class Source(WorkSource, Protocol):
     """A work source for many workers, whose leases can be taken from one that is gone."""
 
-    async def lease_beside(self, offer: Offer) -> Work:
+    async def lease_together(self, offer: Offer) -> Work:
         """`lease`, together with whoever else waits for calls at this moment."""
         ...
 
@@ -131,8 +131,6 @@ class Coordinator:
     def in_flight(self) -> int:
         return len(self._out) + self._getting
 
-    # -- get ---------------------------------------------------------------------------------------------------------------
-
     async def get(self, asked: Get) -> Work:
         """The next calls for a worker, as many as it has room for; a moment later while there is no source to ask."""
         worker, now = asked.offer.worker, self._clock.now()
@@ -165,7 +163,7 @@ class Coordinator:
         tries = 0
         while True:
             try:
-                work = await source.lease_beside(structs.replace(offer, room=offer.room - len(leases)))
+                work = await source.lease_together(structs.replace(offer, room=offer.room - len(leases)))
             except Exception:
                 # Those that were given out before it failed are the worker's.
                 if leases:
@@ -186,8 +184,6 @@ class Coordinator:
             if (until := opened.held_until(len(self._out) + room)) is not None:
                 return room or until
         return wanted
-
-    # -- put and put_error -------------------------------------------------------------------------------------------------
 
     async def put(self, sent: Put) -> Endings:
         return Endings(tuple(await asyncio.gather(*(self._put(sent.worker, each) for each in sent.calls))))
@@ -252,8 +248,6 @@ class Coordinator:
         if opened is None or opened.login is None:
             return Due(now if opened is not None else now + AGAIN)
         return Due(await opened.login(asked))
-
-    # -- wake and the watch ------------------------------------------------------------------------------------------------
 
     async def wake(self) -> Due:
         return await self._opened.source.wake() if self._opened is not None else Due(self._clock.now() + AGAIN)

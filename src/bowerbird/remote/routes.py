@@ -19,7 +19,7 @@ from bowerbird.remote.description import openapi
 from bowerbird.remote.desk import Desk
 from bowerbird.remote.problems import BUSY, LARGE, PROBLEMS, REFUSED, Problem, problem_of
 from bowerbird.remote.services import SERVICES, Service
-from bowerbird.remote.tokens import Tokens
+from bowerbird.remote.tokens import TokenCheck
 from bowerbird.remote.versions import misunderstanding
 from bowerbird.remote.wire import JSON, MESSAGEPACK, PREFIX, TIME_HEADER, VERSION_HEADER, WIRE, read, written
 
@@ -36,7 +36,7 @@ class _Denied(Exception):
         self.kind = kind
 
 
-def fleet_routes(desk: Desk, tokens: Tokens, clock: Clock, sizes: Sizes | None = None) -> list[Route]:
+def fleet_routes(desk: Desk, tokens: TokenCheck, clock: Clock, sizes: Sizes | None = None) -> list[Route]:
     """All that a coordinator serves; a dashboard may stand beside it in the same application."""
     door = _Door(desk, tokens, clock, sizes or Sizes())
     return [
@@ -49,7 +49,7 @@ def fleet_routes(desk: Desk, tokens: Tokens, clock: Clock, sizes: Sizes | None =
 class _Door:
     """Reads requests, answers them, and lets nothing through that is not understood."""
 
-    def __init__(self, desk: Desk, tokens: Tokens, clock: Clock, sizes: Sizes) -> None:
+    def __init__(self, desk: Desk, tokens: TokenCheck, clock: Clock, sizes: Sizes) -> None:
         self._desk = desk
         self._tokens = tokens
         self._clock = clock

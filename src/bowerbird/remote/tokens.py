@@ -72,7 +72,7 @@ def _time(micros: int | None) -> datetime | None:
     return None if micros is None else from_micros(micros)
 
 
-class Tokens:
+class TokenCheck:
     """Says whose a token is, and remembers when it was last shown."""
 
     def __init__(self, database: Database, clock: Clock) -> None:

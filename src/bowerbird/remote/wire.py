@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from bowerbird.crawl.process.identity import Process
+from bowerbird.crawl.process.workers.identity import Process
 from bowerbird.model import Answer, CallReport, Credential, Later, Leased, Loss, Nothing, Offer
 
 T = TypeVar("T")

@@ -53,7 +53,7 @@ class Labelled(Struct, frozen=True, kw_only=True):
     agreement: Agreement | None = None
 
 
-async def read_sample(tx: Transaction, crawl: int, judge: str, said: str) -> Sequence[JudgedAccount]:
+async def read_drawn_accounts(tx: Transaction, crawl: int, judge: str, said: str) -> Sequence[JudgedAccount]:
     """The accounts of a sample, in the order in which they are shown."""
     return [JudgedAccount(**fields(row)) for row in await tx.fetch(_SAMPLE, crawl, judge, said)]
 
@@ -74,7 +74,7 @@ async def read_labels(tx: Transaction, crawl: int, judge: str, said: str) -> Map
 
 async def read_labelled(tx: Transaction, crawl: int, judge: str, said: str) -> Labelled:
     """How a sample stands."""
-    sample, labels = await read_sample(tx, crawl, judge, said), await read_labels(tx, crawl, judge, said)
+    sample, labels = await read_drawn_accounts(tx, crawl, judge, said), await read_labels(tx, crawl, judge, said)
     words = [majority(each) for each in labels.values()]
     people = sorted({who for each in labels.values() for who in each})
     return Labelled(

@@ -25,7 +25,7 @@ _WHOLE = 10
 _GROWTH = "select at, name, rows, is_exact from growth where name = ? order by at"
 
 
-class ModuleStanding(Struct, frozen=True, kw_only=True):
+class ModuleState(Struct, frozen=True, kw_only=True):
     """One module of one crawl."""
 
     crawl: str
@@ -65,21 +65,21 @@ class Size(Struct, frozen=True):
     is_exact: bool
 
 
-async def read_standings(tx: Transaction, known: Mapping[str, Module], crawl: str | None) -> Sequence[ModuleStanding]:
+async def read_module_states(tx: Transaction, known: Mapping[str, Module], crawl: str | None) -> Sequence[ModuleState]:
     """All modules there are, for one crawl or for each: those that the flow names first."""
-    found: list[ModuleStanding] = []
+    found: list[ModuleState] = []
     for row in await tx.fetch(_CRAWLS):
         if crawl in (None, row["name"]):
             found += await _of_crawl(tx, known, row)
     return found
 
 
-async def _of_crawl(tx: Transaction, known: Mapping[str, Module], row: Row) -> list[ModuleStanding]:
+async def _of_crawl(tx: Transaction, known: Mapping[str, Module], row: Row) -> list[ModuleState]:
     uses = {use.name: use for use in msgspec.json.decode(row["flow"], type=Flow).modules}
     names = [name for name in (*uses, *(each for each in known if each not in uses)) if name in known]
     schedules, runs = await read_schedules(tx, row["crawl"]), await read_last_runs(tx, row["crawl"], names)
     return [
-        ModuleStanding(
+        ModuleState(
             crawl=row["name"],
             name=name,
             about=known[name].about,

@@ -19,7 +19,7 @@ order by case said when 'proposed' then 0 when 'confirmed' then 1 else 2 end, me
 _SAY = "update place_names set said = ?, who = ?, at = ? where crawl = ? and name = ?"
 
 
-class PlaceName(Struct, frozen=True, kw_only=True):
+class ProposedName(Struct, frozen=True, kw_only=True):
     """One name, as most members write it."""
 
     name: str
@@ -31,10 +31,10 @@ class PlaceName(Struct, frozen=True, kw_only=True):
     at: datetime
 
 
-async def read_names(tx: Transaction, crawl: int) -> Sequence[PlaceName]:
+async def read_names(tx: Transaction, crawl: int) -> Sequence[ProposedName]:
     """Proposals first, then what was confirmed, then what was refused; the most written first."""
     return [
-        PlaceName(
+        ProposedName(
             name=row["written"],
             members=row["members"],
             others=row["others"],

@@ -22,12 +22,13 @@ from bowerbird.simulated.faults import NO_FAULTS, NO_STREAM, UNCOUNTED, Faults, 
 from bowerbird.simulated.feeds import Feed
 from bowerbird.simulated.limiter import Limiter
 from bowerbird.simulated.mastodon import MastodonDialect
+from bowerbird.simulated.mastodon.federation import Vantage
 from bowerbird.simulated.mastodon.flavours import FLAVOURS as MASTODON_FLAVOURS
 from bowerbird.simulated.mastodon.flavours import flavour
 from bowerbird.simulated.scale import Scale
 from bowerbird.simulated.streaming.live import Live
 from bowerbird.simulated.streaming.told import Told, told
-from bowerbird.simulated.tokens import TokenBook
+from bowerbird.simulated.tokens import IssuedTokens
 from bowerbird.simulated.twitter_v1 import TwitterV1Dialect
 from bowerbird.simulated.weibo import WeiboDialect
 from bowerbird.simulated.wire import Reply
@@ -94,7 +95,7 @@ class SimulatedService:
         self,
         dialect: Dialect,
         limiter: Limiter,
-        tokens: TokenBook,
+        tokens: IssuedTokens,
         faults: Faults = NO_FAULTS,
         closure: Closure | None = None,
     ) -> None:
@@ -289,7 +290,7 @@ def simulate(setup: Setup, world: World | None = None) -> SimulatedService:
     world = World(setup.world) if world is None else world
     # Servers that share a world give out tokens of their own all the same.
     salt = crc32(setup.domain.encode()) if setup.domain != Setup().domain else 0
-    limiter, tokens = Limiter(keep=_KEPT_WINDOWS), TokenBook(world.settings.seed ^ salt)
+    limiter, tokens = Limiter(keep=_KEPT_WINDOWS), IssuedTokens(world.settings.seed ^ salt)
     for _ in range(setup.tokens):
         tokens.issue("user")
     for _ in range(setup.app_tokens):
@@ -298,9 +299,8 @@ def simulate(setup: Setup, world: World | None = None) -> SimulatedService:
     if setup.dialect == "mastodon":
         names = {**setup.flavours, setup.domain: setup.flavour or setup.flavours.get(setup.domain, "")}
         flavours = {domain: flavour(name) for domain, name in names.items()}
-        dialect = MastodonDialect(
-            world, limiter, tokens, scale=setup.scale, domain=setup.domain, servers=setup.servers, flavours=flavours
-        )
+        vantage = Vantage(world, setup.domain, setup.servers, flavours)
+        dialect = MastodonDialect(vantage, limiter, tokens, scale=setup.scale)
     elif setup.dialect == "bluesky":
         oversized = setup.faults.messages.get("stream_oversized", 0.0)
         dialect = BlueskyDialect(world, limiter, tokens, scale=setup.scale, oversized=oversized)

@@ -24,7 +24,7 @@ class Token(Struct, frozen=True, kw_only=True):
     state: str = "good"
 
 
-class TokenBook:
+class IssuedTokens:
     """All tokens by value; the same seed gives out the same tokens in the same order."""
 
     def __init__(self, seed: int = 1) -> None:

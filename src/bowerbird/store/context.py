@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from functools import cache
 from typing import Any
@@ -13,6 +13,8 @@ from msgspec import Struct, field
 from bowerbird.db.sqlite.short_columns import filled_columns
 from bowerbird.db.texts import Checked
 from bowerbird.ports import Database, Row, Transaction
+from bowerbird.store.numbers import LAST_POST
+from bowerbird.store.people.names import has_local_keys, id_for, ids_for
 from bowerbird.store.posts.counting import PostCounting
 
 COUNTERS_EVERY = int(timedelta(days=1) / timedelta(microseconds=1))
@@ -32,21 +34,44 @@ Writes = list[tuple[str, Sequence[Sequence[Any]] | None]]
 """What `execute_all` takes."""
 
 
+class Origin(Struct, frozen=True, kw_only=True):
+    """The service that said something."""
+
+    number: int = 0
+    """Of its row."""
+    name: str = ""
+    network: str = ""
+    homes: tuple[str, ...] = ()
+    """How the ids begin that the service is at home with, on a network of many servers."""
+
+    @property
+    def has_local_keys(self) -> bool:
+        return has_local_keys(self.network)
+
+    def id_of(self, key: str) -> str:
+        """The global id of what the service calls so; a provisional one where only the subject itself can tell the real one."""
+        return id_for(self.network, self.name, key)
+
+    def ids_of(self, keys: Iterable[str]) -> dict[str, str]:
+        """The same for many, by key."""
+        return ids_for(self.network, self.name, keys)
+
+
+NOBODY = Origin()
+"""Of changes that no service asked for: our own, and our user's."""
+
+
 class SaveContext(Struct, frozen=True, kw_only=True):
     """What every table family needs to write its rows with their provenance."""
 
     tx: Transaction
     database: Database
-    service: int
-    service_name: str
-    network: str
-    call: int
     at: int
     """Microseconds since the epoch."""
+    origin: Origin = NOBODY
+    call: int = 0
     is_live: bool = False
     """Heard on a stream, just now; but a stream repeats itself after a cut, so that what it says may be old."""
-    homes: tuple[str, ...] = ()
-    """How the ids begin that the service is at home with, on a network of many servers."""
     counters_every: int = COUNTERS_EVERY
     """Microseconds: counters move all the time, and alone they make a new line of history at most once in this time."""
     keeps_deleted: bool = False
@@ -68,18 +93,24 @@ class SaveContext(Struct, frozen=True, kw_only=True):
         if rows:
             await self.tx.execute_many(sql, rows)
 
-    async def insert_posts(self, columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> tuple[dict[str, int], Writes]:
-        """Inserts posts of a cleaned page that are not there yet, and answers their numbers, and what is left to be written. On
-        SQLite, where one process writes, the caller has looked whether they are."""
-        if not rows:
-            return {}, []
+    async def insert_posts(self, told: Mapping[str, Sequence[Any]]) -> tuple[dict[str, int], Writes]:
+        """Inserts posts of a cleaned page that are not there yet, by their columns; answers their numbers, and what is left to
+        be written. On SQLite, where one process writes, the caller has looked whether they are."""
+        ids = told["id"]
+        # In one order everywhere, so that two transactions never wait for each other in a circle.
+        order = sorted(range(len(ids)), key=ids.__getitem__)
         if self.database.dialect != "sqlite":
-            return await self._insert_beside_others(columns, rows)
-        filled, kept = filled_columns(columns, rows)
-        await self.tx.execute_many(_insert(filled, False), Checked(kept))
+            rows = list(zip(*told.values(), strict=True))
+            return await self._insert_beside_others(tuple(told), [rows[at] for at in order])
+        (last,) = await self.tx.fetch(LAST_POST)
+        first = max(last["there"], last["ever"]) + 1
+        filled, kept = filled_columns(told)
+        ordered_rows = [kept[at] for at in order]
+        if last["ever"] > last["there"]:
+            filled, ordered_rows = ("post_no", *filled), [(number, *row) for number, row in enumerate(ordered_rows, first)]
+        await self.tx.execute_many(_insert(filled, False), Checked(ordered_rows))
         # Each new row has the number after the highest one.
-        last = await self.tx.fetch("select last_insert_rowid() as number")
-        return {row[0]: number for number, row in enumerate(rows, last[0]["number"] - len(rows) + 1)}, []
+        return {ids[at]: number for number, at in enumerate(order, first)}, []
 
     async def _insert_beside_others(self, columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> tuple[dict[str, int], Writes]:
         numbers = self.reserved.posts
@@ -103,6 +134,15 @@ def _insert(columns: tuple[str, ...], is_unique: bool) -> str:
     places = ", ".join("?" for _ in columns)
     again = " on conflict (id) do nothing returning id, post_no" if is_unique else ""
     return f"insert into posts ({', '.join(columns)}) values ({places}){again}"
+
+
+def found_in(database: Database, table: str, column: str, kind: str) -> str:
+    """From which rows a statement reads that is told a list of different values: those with one of them in the column. Columns
+    are to be named with their table."""
+    if database.dialect == "sqlite":
+        # A cross join: the list is gone through, in two thirds of the time that it takes to make a set of it first.
+        return f"json_each(?) as wanted cross join {table} where {table}.{column} = wanted.value"
+    return f"{table} where {table}.{column} {database.any(kind)}"
 
 
 def listed(database: Database, kind: str) -> str:

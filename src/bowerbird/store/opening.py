@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from bowerbird.db import open_database
-from bowerbird.db.rewriting import rewrite_small
+from bowerbird.db.files.rewriting import rewrite_small
 from bowerbird.ports import Clock, Database
 from bowerbird.store.payloads.repacking import repack
 

@@ -13,7 +13,7 @@ from bowerbird.model import Facet, Gone, Outcome, Page, RelationEnd, Saved, Serv
 from bowerbird.ports import Database, Transaction
 from bowerbird.store.absences.authority import homes_of, without_forged
 from bowerbird.store.absences.gone import PURGED, GoneStatements, readable_again, save_gone
-from bowerbird.store.context import SaveContext
+from bowerbird.store.context import Origin, SaveContext
 from bowerbird.store.forgetting.filtering import Filter
 from bowerbird.store.forgetting.tombstones import Tombstones
 from bowerbird.store.intake.bounds import bounded_page
@@ -22,15 +22,14 @@ from bowerbird.store.intake.quarantine import set_aside
 from bowerbird.store.judgements.withdrawn_places import forget_places
 from bowerbird.store.locks import Firmness, Locks
 from bowerbird.store.payloads.raw import Packer
-from bowerbird.store.people.identities import People, PeopleStatements, number_people
-from bowerbird.store.people.names import id_for
+from bowerbird.store.people.identities import PagePeople, PeopleStatements, number_people
 from bowerbird.store.people.profiles import UserStatements, came_along, note_checked, save_users
 from bowerbird.store.people.tags import TagStatements, save_trends, save_user_tags
 from bowerbird.store.posts.counts import save_counts
 from bowerbird.store.posts.listed import ListedStatements, is_source, note_sightings
 from bowerbird.store.posts.posts import PostStatements, save_posts
 from bowerbird.store.relations.listed import RelationStatements, save_relations
-from bowerbird.store.relations.lists import ListStatements, clean_beside, named_beside, save_beside
+from bowerbird.store.relations.lists import ListStatements, clean_lists, named_in_lists, save_lists
 from bowerbird.store.relations.reactions import ReactionStatements, clean_reactions, reacting, save_reactions
 from bowerbird.store.relations.single import end_edges
 from bowerbird.store.services import registered_service
@@ -103,21 +102,21 @@ class Store:
         self._packer = Packer()
         self._tombstones = Tombstones()
         self._locks = Locks(database, self._tombstones)
-        self._services: dict[str, tuple[int, str, tuple[str, ...]]] = {}
+        self._origins: dict[str, Origin] = {}
         self._people = PeopleStatements(database)
         self._users = UserStatements(database)
         self._posts = PostStatements(database)
         self._relations = RelationStatements(database)
         self._gone = GoneStatements(database)
         self._words = TagStatements(database)
-        self._beside = ListStatements(database)
+        self._lists = ListStatements(database)
         self._reactions = ReactionStatements(database)
 
     def clean(self, page: Page) -> Page:
         if self._has_own_signs:
             page = self._consent.heeded(page)
         page = clean_page(bounded_page(page))
-        return clean_reactions(clean_beside(page)) if _brings_more(page) else page
+        return clean_reactions(clean_lists(page)) if _brings_more(page) else page
 
     async def allowed(self, tx: Transaction, page: Page, service: Service) -> Page:
         await self._tombstones.load(tx)
@@ -136,7 +135,7 @@ class Store:
         return frozenset(target for target in targets if not look.is_target(target))
 
     async def _filter(self, tx: Transaction, service: Service) -> Filter:
-        _, network, _ = await self._registered(tx, service)
+        network = (await self._origin(tx, service)).network
         return Filter(self._tombstones, network, service.name)
 
     async def save(
@@ -166,14 +165,10 @@ class Store:
         return saved
 
     async def _sighting(self, tx: Transaction, service: Service, call: int, now: datetime, *, is_live: bool) -> SaveContext:
-        number, network, homes = await self._registered(tx, service)
         return SaveContext(
             tx=tx,
             database=self._database,
-            service=number,
-            service_name=service.name,
-            network=network,
-            homes=homes,
+            origin=await self._origin(tx, service),
             call=call,
             at=to_micros(now),
             is_live=is_live,
@@ -181,11 +176,12 @@ class Store:
             keeps_deleted=self._keeps_deleted,
         )
 
-    async def _registered(self, tx: Transaction, service: Service) -> tuple[int, str, tuple[str, ...]]:
-        if service.name not in self._services:
-            number, network, base = await registered_service(tx, service.name)
-            self._services[service.name] = number, network, homes_of(network, service.name, base)
-        return self._services[service.name]
+    async def _origin(self, tx: Transaction, service: Service) -> Origin:
+        name = service.name
+        if name not in self._origins:
+            number, network, base = await registered_service(tx, name)
+            self._origins[name] = Origin(number=number, name=name, network=network, homes=homes_of(network, name, base))
+        return self._origins[name]
 
     async def _save_items(self, s: SaveContext, page: Page, question: _Question) -> Saved:
         gone = _told_gone(page, question)
@@ -208,12 +204,12 @@ class Store:
             await note_sightings(s, self._sightings, page)
         added, removed = await self._save_relations(s, page, question, people)
         await self._save_absences(s, page, gone, question, people)
-        if page.unplaced:
-            await forget_places(s, page.unplaced, people)
+        if page.withdrawn_places:
+            await forget_places(s, page.withdrawn_places, people)
         tagged = await self._save_words(s, page, question, people)
         reacted = 0
         if _brings_more(page) or "reactions" in question.facet.yields:
-            await save_beside(s, self._beside, page, people)
+            await save_lists(s, self._lists, page, people)
             reacted = await save_reactions(s, self._reactions, page, question.facet, question.tasks, people)
         await save_counts(s)
         return Saved(
@@ -225,7 +221,7 @@ class Store:
             tags_new=tagged,
         )
 
-    async def _save_relations(self, s: SaveContext, page: Page, question: _Question, people: People) -> tuple[int, int]:
+    async def _save_relations(self, s: SaveContext, page: Page, question: _Question, people: PagePeople) -> tuple[int, int]:
         if page.outcome is not Outcome.OK or not (page.relations or page.ended or question.facet.side):
             return 0, 0
         before, after = _ends(page)
@@ -235,18 +231,20 @@ class Store:
             removed += gone
         return added, removed + (await end_edges(s, self._relations.edges, after) if after else 0)
 
-    async def _save_words(self, s: SaveContext, page: Page, question: _Question, people: People) -> int:
+    async def _save_words(self, s: SaveContext, page: Page, question: _Question, people: PagePeople) -> int:
         if page.trends:
             await save_trends(s, page.trends)
         if question.is_about_tags and page.outcome is Outcome.OK:
             return await save_user_tags(s, self._words, page.user_tags, question.users, people)
         return 0
 
-    async def _save_absences(self, s: SaveContext, page: Page, gone: Sequence[Gone], question: _Question, people: People) -> None:
+    async def _save_absences(
+        self, s: SaveContext, page: Page, gone: Sequence[Gone], question: _Question, people: PagePeople
+    ) -> None:
         if gone:
             await save_gone(s, self._gone, gone, people)
-        asked = {people.keys.get(key) or people.ids.get(id_for(s.network, s.service_name, key)) for key in question.users}
-        shown = {people.ids[post.author] for post in page.posts} & asked
+        asked = {people.keys.get(key) or people.ids.get(s.origin.id_of(key)) for key in question.users}
+        shown = {people.ids[author] for author in {post.author for post in page.posts}} & asked if asked else set()
         # Unless this very page says that some are gone, it is known of most that they were not.
         if perhaps_gone := shown if gone else shown - people.present - people.new:
             await readable_again(s, self._gone, perhaps_gone)
@@ -278,7 +276,7 @@ def _named(page: Page, gone: Sequence[Gone], question: _Question) -> Iterator[st
         yield from post.mentions
     yield from (tag.user for tag in page.user_tags)
     if _brings_more(page):
-        yield from named_beside(page)
+        yield from named_in_lists(page)
         yield from reacting(page)
     if question.is_about_tags:
         yield from question.users
@@ -286,6 +284,6 @@ def _named(page: Page, gone: Sequence[Gone], question: _Question) -> Iterator[st
         yield relation.source
         yield relation.target
     yield from (g.key for g in gone if g.subject is Subject.USER)
-    yield from (each.user for each in page.unplaced)
+    yield from (each.user for each in page.withdrawn_places)
     if page.outcome is Outcome.OK and question.facet.side is not None:
         yield from question.users

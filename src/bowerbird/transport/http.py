@@ -15,12 +15,12 @@ from bowerbird.ports import Clock
 from bowerbird.transport.addresses import address, encoded, lowered
 from bowerbird.transport.bodies import Body, Room
 from bowerbird.transport.bounds import FAILURES, Bounds, is_spoilt
-from bowerbird.transport.cutting import Events, Lines
 from bowerbird.transport.failures import said
 from bowerbird.transport.public import network_sockets
-from bowerbird.transport.refused import Refused
-from bowerbird.transport.response import ResponseConnection, open_response
-from bowerbird.transport.websocket import SocketConnection, handshake_traces, open_socket
+from bowerbird.transport.streams.cutting import Events, Lines
+from bowerbird.transport.streams.refused import Refused
+from bowerbird.transport.streams.response import ResponseConnection, open_response
+from bowerbird.transport.streams.websocket import SocketConnection, handshake_traces, open_socket
 
 _ACCEPTS = {Wire.EVENTS: "text/event-stream", Wire.LINES: "application/json", Wire.WEBSOCKET: "*/*"}
 

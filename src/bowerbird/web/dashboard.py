@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from bowerbird.errors import Busy, DiskFull, StoreError, UserError
-from bowerbird.web.crowd import Crowd
+from bowerbird.web.answers.crowd import Crowd
 from bowerbird.web.errors import NotFound
 from bowerbird.web.files import asset_routes
 from bowerbird.web.pages import (

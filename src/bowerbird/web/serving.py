@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 
 from bowerbird.db.addresses import public
-from bowerbird.db.beside import open_beside
+from bowerbird.db.threaded import open_threaded
 from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import StoreError
 from bowerbird.model.command_lines import command_line
@@ -28,7 +28,7 @@ _OBJECTS = 10_000
 async def opened_site(wanted: Wanted, clock: Clock, vault: Vault | None = None) -> AsyncIterator[Site]:
     """The site over a store that exists, as it is: nothing is created or migrated. Raises `UserError` where others could come in
     and nobody has a password."""
-    database = await open_beside(wanted.store, clock)
+    database = await open_threaded(wanted.store, clock)
     try:
         await _check_version(await version_of(database), public(wanted.store))
         door = Door.of(wanted.where, wanted.names)

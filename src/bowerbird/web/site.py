@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from bowerbird.app.statistics import Keeper
 from bowerbird.ports import Clock, Database, Vault
 from bowerbird.reports.reader import Reader
-from bowerbird.web.live import Live
+from bowerbird.studies.keeper import Keeper
+from bowerbird.web.answers.live import Live
 from bowerbird.web.ranges import Range, range_of
 from bowerbird.web.security import Door, Endpoint, Guard, Handler, Role, Visitor
 from bowerbird.web.security.guard import MOST_FORM
@@ -53,9 +53,13 @@ class Site:
 
     @cached_property
     def templates(self) -> Templates:
-        return Templates(
-            now=self.clock.now, token=self._token, person=self._person, may=self._may, made=self.guard.now_seen, chosen=_chosen
-        )
+        asking: dict[str, Callable[..., object]] = {
+            "token": self._token,
+            "person": self._person,
+            "may": self._may,
+            "page_made": self.guard.now_seen,
+        }
+        return Templates(self.clock.now, asking, _chosen)
 
     def page(self, request: Request, template: str, *, title: str, status: int = 200, **values: Any) -> HTMLResponse:
         """A whole page in the layout; for an htmx request that replaces a part, the content alone."""

@@ -16,7 +16,7 @@ from jinja2.bccache import Bucket
 from bowerbird import __version__
 from bowerbird.model.command_lines import command_line
 from bowerbird.reports.subjects import subject_of
-from bowerbird.web import words
+from bowerbird.web import formats
 from bowerbird.web.navigation import AREAS, area_of
 from bowerbird.web.ranges import SPANS, Range, local, with_range
 
@@ -46,16 +46,9 @@ class Templates:
     """Renders the files of `templates/`."""
 
     def __init__(
-        self,
-        *,
-        now: Callable[[], datetime],
-        token: Callable[[], str],
-        person: Callable[[], Any],
-        may: Callable[[str], bool],
-        made: Callable[[], str],
-        chosen: Callable[[], Range] = Range,
+        self, now: Callable[[], datetime], asking: Mapping[str, Callable[..., object]], chosen: Callable[[], Range] = Range
     ) -> None:
-        """`may`: whether whoever asks may send a form to an address; `chosen`: what its plots show."""
+        """`asking`: what templates call to know of whoever asks for a page; `chosen`: what its plots show."""
         self._environment = Environment(
             loader=FileSystemLoader(HERE / "templates"),
             autoescape=True,
@@ -67,27 +60,24 @@ class Templates:
             bytecode_cache=_compiled,
         )
         self._environment.filters |= {
-            "number": words.number,
-            "rate": words.rate,
-            "size": words.size,
-            "share": words.share,
-            "lasting": words.lasting,
-            "brief": words.brief,
-            "exact": words.exact,
-            "in_path": words.in_path,
-            "safe_link": words.safe_link,
-            "store_name": words.store_name,
+            "number": formats.number,
+            "rate": formats.rate,
+            "size": formats.size,
+            "share": formats.share,
+            "lasting": formats.lasting,
+            "brief": formats.brief,
+            "exact": formats.exact,
+            "in_path": formats.in_path,
+            "safe_link": formats.safe_link,
+            "store_name": formats.store_name,
             "subject": subject_of,
             "local_time": local,
             "with_range": lambda address: with_range(address, chosen()),
         }
         self._environment.globals |= {
             "now": now,
-            "age_words": lambda when: words.age(when, now()),
-            "token": token,
-            "person": person,
-            "may": may,
-            "page_made": made,
+            "age_words": lambda when: formats.age(when, now()),
+            **asking,
             "asset": asset,
             "areas": AREAS,
             "area_of": area_of,

@@ -16,7 +16,7 @@ from bowerbird.analysis.community.signs import RELATIONS, VERSION, WRITING, Sign
 from bowerbird.analysis.community.writing import WritingReader
 from bowerbird.analysis.language.identify import require_model
 from bowerbird.analysis.places.opened import resolver_in
-from bowerbird.model import Judgement, PostKind, Ruling, Seen, Standing, Subject, User
+from bowerbird.model import EarlierJudgement, Judgement, PostKind, Ruling, Seen, Subject, User
 from bowerbird.model.subjects.community import JUDGE, NO, YES, Community
 
 BY_PROFILE, BY_POSTS, BY_RELATIONS, BY_PERSON = "profile", "posts", "relations", "person"
@@ -88,23 +88,23 @@ class CommunityJudge:
         reviewed: dict[tuple[Subject, str], frozenset[str]] = {}
         for known, user in sorted(people.items()):
             item = (Subject.USER, known)
-            standing = standing_of(seen.before.get(item, ()))
-            if standing is not None and standing.decided_by is not None:
+            earlier = earlier_of(seen.before.get(item, ()))
+            if earlier is not None and earlier.decided_by is not None:
                 continue
             if user.opts_out or known in seen.hidden:
                 reviewed[item] = BY_MACHINE
                 continue
-            said = judgement_of(self._examiner, known, user, written.get(known, NOTHING), standing)
-            if not self._stands(said, standing):
+            said = judgement_of(self._examiner, known, user, written.get(known, NOTHING), earlier)
+            if not self._stands(said, earlier):
                 reviewed[item] = BY_MACHINE
                 judgements.append(said)
         return Ruling(judgements=tuple(judgements), reviewed=reviewed)
 
-    def _stands(self, said: Judgement, standing: Standing | None) -> bool:
+    def _stands(self, said: Judgement, earlier: EarlierJudgement | None) -> bool:
         """Whether the same was said before, by the same rules and for as good a reason."""
-        if standing is None or (standing.value, standing.version) != (said.value, self.version):
+        if earlier is None or (earlier.value, earlier.version) != (said.value, self.version):
             return False
-        return standing.strength >= said.strength
+        return earlier.strength >= said.strength
 
 
 def community_judge(community: Community, cache: Path) -> CommunityJudge:
@@ -115,10 +115,10 @@ def community_judge(community: Community, cache: Path) -> CommunityJudge:
 
 
 def judgement_of(
-    examiner: Examiner, known: str, user: User, written: Written, standing: Standing | None, relations: Sign | None = None
+    examiner: Examiner, known: str, user: User, written: Written, earlier: EarlierJudgement | None, relations: Sign | None = None
 ) -> Judgement:
     """What is said of one account, as it is kept."""
-    verdict, posts = examiner.verdict(user, written, evidence_of(standing), relations)
+    verdict, posts = examiner.verdict(user, written, evidence_of(earlier), relations)
     kinds = {sign.kind for sign in verdict.signs}
     reason = BY_RELATIONS if RELATIONS in kinds else BY_POSTS if kinds & WRITING else BY_PROFILE
     evidence = {**verdict.evidence, POSTS: posts} if posts else verdict.evidence
@@ -133,14 +133,14 @@ def judgement_of(
     )
 
 
-def standing_of(before: Sequence[Standing]) -> Standing | None:
+def earlier_of(before: Sequence[EarlierJudgement]) -> EarlierJudgement | None:
     """What stands of somebody's belonging; a person's word before all."""
     own = [each for each in before if each.judge == JUDGE]
     return next((each for each in own if each.decided_by is not None), own[0] if own else None)
 
 
-def evidence_of(standing: Standing | None) -> Evidence:
-    found: Evidence = msgspec.json.decode(standing.evidence) if standing is not None else {}
+def evidence_of(earlier: EarlierJudgement | None) -> Evidence:
+    found: Evidence = msgspec.json.decode(earlier.evidence) if earlier is not None else {}
     return found
 
 

@@ -10,7 +10,7 @@ from bowerbird.analysis.community.signs import Sign
 from bowerbird.analysis.community.speaking import declared_weight
 from bowerbird.analysis.community.zones import DOUBTFUL, apart, hours_from_utc, hours_of, zone_named
 from bowerbird.analysis.names.fitting import name_fit
-from bowerbird.analysis.places.names import fold
+from bowerbird.analysis.places.index.names import fold
 from bowerbird.analysis.places.phrases import flags_in
 from bowerbird.analysis.places.prose import described
 from bowerbird.analysis.places.resolver import Resolver

@@ -26,7 +26,7 @@ _PULL = 0.003
 _STEPS, _RATE, _STILL = 2000, 0.1, 1e-4
 
 
-class Sample(Struct, frozen=True):
+class CountedSource(Struct, frozen=True):
     """One source: its European and its Brazilian posts, counted."""
 
     european: Counts
@@ -43,7 +43,7 @@ def counted(posts: Iterable[str]) -> Counts:
     return counts
 
 
-def fit(samples: Sequence[Sample], seed: int = 1) -> Mapping[str, float]:
+def fit(samples: Sequence[CountedSource], seed: int = 1) -> Mapping[str, float]:
     """Weights by hint, negative for Brazil; every source and variety counts alike, however large it is."""
     random = Random(seed)  # noqa: S311  (the same weights for the same seed)
     european = np.concatenate([_bundles(each.european, random) for each in samples])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bowerbird.analysis.places.entries import Level
+from bowerbird.analysis.places.index.entries import Level
 from bowerbird.analysis.places.resolver import Resolver
 from bowerbird.errors import UserError
 from bowerbird.model import Area, Box

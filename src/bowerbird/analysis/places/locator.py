@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from bowerbird.analysis.places.entries import Entry, Level
+from bowerbird.analysis.places.index.entries import Entry, Level
 from bowerbird.analysis.places.prose import described, told
 from bowerbird.analysis.places.resolver import Candidate, Resolver
 from bowerbird.model import Area, Finding, Place, Post, PostKind, Source, User

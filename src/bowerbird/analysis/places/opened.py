@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from bowerbird.analysis.places.gazetteer import open_gazetteer
+from bowerbird.analysis.places.index.gazetteer import open_gazetteer
 from bowerbird.analysis.places.resolver import Resolver
 
 

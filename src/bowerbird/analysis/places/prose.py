@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import structs
 
-from bowerbird.analysis.places.entries import Level
+from bowerbird.analysis.places.index.entries import Level
 from bowerbird.analysis.places.phrases import without_noise
 from bowerbird.analysis.places.resolver import Candidate, Resolver
 

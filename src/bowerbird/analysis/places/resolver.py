@@ -12,9 +12,9 @@ from functools import lru_cache
 from msgspec import structs
 
 from bowerbird.analysis.places import phrases
-from bowerbird.analysis.places.entries import Level
-from bowerbird.analysis.places.gazetteer import Gazetteer, Hit
-from bowerbird.analysis.places.names import fold
+from bowerbird.analysis.places.index.entries import Level
+from bowerbird.analysis.places.index.gazetteer import Gazetteer, Hit
+from bowerbird.analysis.places.index.names import fold
 from bowerbird.analysis.places.weighing import Candidate, Mention, explains, lone_city, named_container, ranked, supported_city
 from bowerbird.analysis.places.wording import IS_WORD
 

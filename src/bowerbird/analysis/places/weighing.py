@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from msgspec import Struct, structs
 
-from bowerbird.analysis.places.entries import Entry, Level
-from bowerbird.analysis.places.gazetteer import Hit
+from bowerbird.analysis.places.index.entries import Entry, Level
+from bowerbird.analysis.places.index.gazetteer import Hit
 
 
 class Candidate(Struct, frozen=True, gc=False):

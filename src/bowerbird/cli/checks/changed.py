@@ -11,15 +11,14 @@ from bowerbird.app import Outside
 from bowerbird.cli.asking import confirmed
 from bowerbird.cli.checks.start import exists
 from bowerbird.crawl.life.plan_versions import differences, document, held, refusal, told
-from bowerbird.crawl.process.running import Member, living
+from bowerbird.crawl.process.workers.running import Member, living
 from bowerbird.db import open_database
 from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.ports import Clock
+from bowerbird.reports.crawls import has_called
 from bowerbird.reports.next_steps.again import Again
-
-_HAS_ASKED = "select 1 as asked from crawls where name = ? and calls > 0"
 
 
 class _Changed(Struct, frozen=True):
@@ -76,7 +75,7 @@ async def _changed(plan: CrawlPlan, clock: Clock) -> _Changed | None:
             return None
         async with database.reading() as tx:
             known = await held(tx, plan.name)
-            if known is None or await tx.fetch_one(_HAS_ASKED, plan.name) is None:
+            if known is None or not await has_called(tx, plan.name):
                 return None
             workers = await living(tx, plan.name, clock.now())
         return _Changed(list(differences(known.document, document(plan))), workers)

@@ -11,7 +11,7 @@ from bowerbird.app import Outside
 from bowerbird.cli.asking import confirmed
 from bowerbird.cli.checks.renamed import spent_elsewhere
 from bowerbird.cli.checks.start import exists
-from bowerbird.clock import to_micros
+from bowerbird.crawl.life import consents
 from bowerbird.db import open_database
 from bowerbird.db.versions import version_of
 from bowerbird.errors import BowerbirdError, UserError
@@ -27,10 +27,6 @@ _SHORT = Scope(items=1_500, calls=500)
 """A rehearsal for which somebody waits at a prompt."""
 _WITH_CONSENTS = 17
 """Stores of this version and later keep what somebody agreed to; what they lack besides is none of its business."""
-_WRITE = """
-insert into consents (crawl, in_all, a_month, agreed_at) select crawl, ?, ?, ? from crawls where name = ?
-on conflict (crawl) do update set in_all = excluded.in_all, a_month = excluded.a_month, agreed_at = excluded.agreed_at
-"""
 
 
 async def check_consent(plan: CrawlPlan, outside: Outside, *, is_given: bool, say: Callable[[str], None]) -> Wish | None:
@@ -51,7 +47,7 @@ async def check_consent(plan: CrawlPlan, outside: Outside, *, is_given: bool, sa
 
 async def keep_consent(database: Database, plan: CrawlPlan, wish: Wish, now: datetime) -> None:
     async with database.transaction() as tx:
-        await tx.execute(_WRITE, wish.in_all, wish.a_month, to_micros(now), plan.name)
+        await consents.keep_consent(tx, plan.name, wish.in_all, wish.a_month, now)
 
 
 async def agreed_to(plan: CrawlPlan, clock: Clock) -> Wish | None:

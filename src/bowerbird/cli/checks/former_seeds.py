@@ -6,12 +6,12 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
-from bowerbird.app import CALL_TIME, Outside, seed_meanings
+from bowerbird.app import Outside, seed_meanings
 from bowerbird.cli.asking import confirmed
 from bowerbird.cli.checks.start import exists
 from bowerbird.crawl.seeding.former import FormerSeeds, Target, put_to_rest, read_former, take_up
-from bowerbird.crawl.seeding.homes import Homes, host_of
-from bowerbird.crawl.work.bookkeeping import LEASE_TIME
+from bowerbird.crawl.seeding.homes import HomeServers, host_of
+from bowerbird.crawl.work.bookkeeping import CALL_TIME, LEASE_TIME
 from bowerbird.db import open_database
 from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import UserError
@@ -111,7 +111,7 @@ async def _read(database: Database, plan: CrawlPlan) -> FormerSeeds:
 def _named(plan: CrawlPlan) -> Iterator[Target]:
     """What the file names: seeds, the words of its places, and what fills the gaps of its streams."""
     ground, services = seed_meanings(plan), [each.service for each in plan.services]
-    homes = Homes({host_of(service): number for number, service in enumerate(services)})
+    homes = HomeServers({host_of(service): number for number, service in enumerate(services)})
     for seed in plan.seeds:
         home = homes.away_from(services[0], seed) if "@" in seed and "://" not in seed else None
         if home is not None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bowerbird.clock import RealClock
 from bowerbird.crawl.access.ownership import unbound
-from bowerbird.db.sqlite.database import SAFE_VERSION, sqlite_module
+from bowerbird.db.sqlite.library import SAFE_VERSION, sqlite_module
 from bowerbird.errors import BowerbirdError, CredentialError
 from bowerbird.limits.safe_files import is_private
 from bowerbird.limits.vault import FileVault

@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 import aiohttp
 
 from bowerbird.app import Outside, unknown_servers
-from bowerbird.app.plan_checks import sorted_seeds, wanted_kinds
 from bowerbird.cli.checks.machine import OK, PROBLEM, WARNING, Check, as_problem
 from bowerbird.cli.checks.services import Look, in_vain, look, lost_facets, missing
 from bowerbird.cli.checks.start import exists
@@ -28,12 +27,13 @@ from bowerbird.db.addresses import public
 from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import BowerbirdError, CredentialError, UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
-from bowerbird.flows.files.stream_plans import StreamPlan
+from bowerbird.flows.files.sections.stream_plans import StreamPlan
 from bowerbird.limits.booked_ledgers import BookedLedgers
 from bowerbird.model import Flavour, Outcome, Service
 from bowerbird.model.wording import outcome_words, quoted
 from bowerbird.ports import Database, StreamProvider, Vault
 from bowerbird.providers import provider
+from bowerbird.starting.plan_checks import sorted_seeds, wanted_kinds
 from bowerbird.transport.failures import said
 
 _PATIENCE = timedelta(seconds=10)

@@ -16,28 +16,24 @@ from msgspec import Struct, structs
 from bowerbird.app import Outside, seed_meanings
 from bowerbird.cli.asking import confirmed
 from bowerbird.cli.checks.start import exists
-from bowerbird.cli.screens.money import month_words
+from bowerbird.cli.screens.amounts.money import month_words
 from bowerbird.db import open_database
 from bowerbird.db.addresses import public
-from bowerbird.db.nearby import stores_in
-from bowerbird.db.sqlite.database import sqlite_module
+from bowerbird.db.files.nearby import stores_in
+from bowerbird.db.sqlite.library import sqlite_module
 from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import BowerbirdError, UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.limits.purses import Purse, purses
 from bowerbird.limits.rows import read_all
 from bowerbird.ports import Clock, Database
+from bowerbird.reports.crawls import has_asked_about, read_settings
 from bowerbird.reports.next_steps.costs import paid_services
 from bowerbird.reports.reader import Reader
 from bowerbird.reports.status.money import months
 from bowerbird.reports.status.summary import CrawlReport
 
 T = TypeVar("T")
-
-_ASKED = """
-select 1 as found from tasks join lanes on lanes.lane = tasks.lane where lanes.crawl = ? and tasks.target = ? limit 1
-"""
-_SETTINGS = "select settings from crawls where crawl = ?"
 
 
 class Begun(Struct, frozen=True):
@@ -154,9 +150,7 @@ async def _in_store(plan: CrawlPlan, store: str, clock: Clock, database: Databas
 
 async def _told(database: Database, crawl: CrawlReport) -> dict[str, Any]:
     async with database.reading() as tx:
-        row = await tx.fetch_one(_SETTINGS, crawl.crawl)
-    told: dict[str, Any] = msgspec.json.decode(row["settings"]) if row and row["settings"] else {}
-    return told
+        return (await read_settings(tx)).get(crawl.name, {})
 
 
 def _is_of_service(plan: CrawlPlan, told: dict[str, Any]) -> bool:
@@ -190,4 +184,4 @@ async def _asked_about(database: Database, plan: CrawlPlan, crawl: CrawlReport) 
     if target is None:
         return False
     async with database.reading() as tx:
-        return await tx.fetch_one(_ASKED, crawl.crawl, target) is not None
+        return await has_asked_about(tx, crawl.crawl, target)

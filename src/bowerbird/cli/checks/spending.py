@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 from bowerbird.cli.checks.consent import agreed_to
 from bowerbird.cli.checks.machine import OK, WARNING, Check
 from bowerbird.cli.checks.start import exists
-from bowerbird.cli.screens.money import month_words, spent_lines
+from bowerbird.cli.screens.amounts.money import month_words, spent_lines
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
 from bowerbird.db.versions import version_of

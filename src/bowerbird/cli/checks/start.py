@@ -10,18 +10,17 @@ from typing import Any
 from msgspec import Struct, structs
 
 from bowerbird.app import Outside, unknown_servers
-from bowerbird.app.plan_checks import check_credentials, left_out, sorted_seeds
 from bowerbird.cli.checks.services import in_vain, look, lost_facets, missing
 from bowerbird.crawl.access.surveys import Survey
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.life.moved_service import proved
-from bowerbird.crawl.process.running import Member, living, running_already
+from bowerbird.crawl.process.workers.running import Member, living, running_already
 from bowerbird.db import open_database
 from bowerbird.db.addresses import public
 from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
-from bowerbird.flows.files.seed_list import SeedQuery
+from bowerbird.flows.files.sections.seed_list import SeedQuery
 from bowerbird.limits.booked_ledgers import BookedLedgers
 from bowerbird.limits.purses import purses
 from bowerbird.model import CrawlState, Flavour
@@ -30,6 +29,7 @@ from bowerbird.reports.reader import Reader
 from bowerbird.reports.seeds.chosen import chosen
 from bowerbird.reports.status.money import own_purse
 from bowerbird.reports.status.summary import CrawlReport
+from bowerbird.starting.plan_checks import check_credentials, left_out, sorted_seeds
 
 
 class _Known(Struct, frozen=True):

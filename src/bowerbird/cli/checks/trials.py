@@ -63,7 +63,7 @@ async def try_all(
         logins = BookedLogins(database, ledgers, outside.clock, partial(login_charges, outside.vault))
         trials = CountedTrials(database, ledgers, outside.clock)
         if crawl is not None:
-            trials = CalledTrials(database, ledgers, crawl.log, crawl.number, outside.clock)
+            trials = CalledTrials(database, ledgers, crawl.dispatch.log, crawl.number, outside.clock)
     trier = Trier(Signer(outside.vault, outside.transport, outside.clock, logins), trials)
     return [await trier.tried(each) for each in candidates(plan, outside)]
 
@@ -81,7 +81,7 @@ async def check_tokens(crawl: Crawl, outside: Outside) -> list[str]:
                 await registry.refuse_credential(tx, each.service.name, each.credential.name, each.words, at)
                 # The crawl is open already: it must not go on to ask with what it was just refused.
                 lanes = [number for number, lane in crawl.lanes.items() if lane.service.name == each.service.name]
-                tx.after_commit(partial(crawl.scheduler.refuse, lanes, each.credential.name))
+                tx.after_commit(partial(crawl.dispatch.scheduler.refuse, lanes, each.credential.name))
     crawl.tally.asked(sum(len(each.answers) for each in found))
     for service in {each.service.name for each in found}:
         own = [each for each in found if each.service.name == service]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bowerbird.cli.screens.numbers import many
+from bowerbird.cli.screens.amounts.numbers import many
 from bowerbird.cli.screens.output import Output, printable
 from bowerbird.model.command_lines import command_line
 from bowerbird.model.subjects.community import VALUES, Neighbours
 from bowerbird.reports.community.people import Person, Which
-from bowerbird.reports.community.reading import Said, Standing, share_of_mentioned
+from bowerbird.reports.community.reading import CommunityCounts, Said, share_of_mentioned
 from bowerbird.reports.community.wording import leaning_words, signs_of
 
 _SIGNS = 2
@@ -17,21 +17,21 @@ _UNCOUNTED = "The module mentions counts whom members mention:"
 _REASONS = ("profile", "posts", "relations", "person")
 
 
-def show_community(output: Output, standing: Standing) -> None:
-    rows = [(value, standing.values[value], *(standing.reasons[value].get(each, 0) for each in _REASONS)) for value in VALUES]
+def show_community(output: Output, counts: CommunityCounts) -> None:
+    rows = [(value, counts.values[value], *(counts.reasons[value].get(each, 0) for each in _REASONS)) for value in VALUES]
     output.table("who belongs, by what decided", ("", "accounts", *_REASONS), rows)
-    share = share_of_mentioned(standing.mentioned)
+    share = share_of_mentioned(counts.mentioned)
     if share is not None:
         output.line(f"Of those whom members mention and who are decided, {share:.0%} belong.")
-    if standing.missed is not None:
-        output.line(_missed(standing))
-    if standing.weights is not None:
-        examples, persons = standing.weights["examples"], standing.weights["persons"]
+    if counts.missed is not None:
+        output.line(_missed(counts))
+    if counts.weights is not None:
+        examples, persons = counts.weights["examples"], counts.weights["persons"]
         output.line(f"How neighbours count was estimated from {examples:,} accounts, {persons:,} of them decided by people.")
 
 
-def _missed(standing: Standing) -> str:
-    missed = standing.missed
+def _missed(counts: CommunityCounts) -> str:
+    missed = counts.missed
     if missed is None or not missed.looked_at:
         waiting = missed.waiting if missed else 0
         return f"{many(waiting, 'candidate')} waiting; none that chance chose was looked at yet, so nobody knows how many belong."

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from bowerbird.cli.dashboards.beside import check_installed, open_browser
+from bowerbird.cli.dashboards.shown import check_installed, open_browser
 from bowerbird.cli.screens.output import Output
 from bowerbird.clock import RealClock
 from bowerbird.db.addresses import public

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bowerbird.cli.dashboards.beside import check_installed, open_browser
+from bowerbird.cli.dashboards.shown import check_installed, open_browser
 from bowerbird.errors import UserError
 from bowerbird.ports import Clock, Vault
 from bowerbird.web.wanted import Wanted
@@ -25,7 +25,7 @@ class Shown(Struct, frozen=True):
     opens: bool = False
 
 
-class Beside:
+class FleetAndPages:
     """What is served beside the services of a coordinator."""
 
     def __init__(self, fleet: Application, say: Callable[[str], Any]) -> None:

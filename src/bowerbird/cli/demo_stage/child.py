@@ -25,8 +25,8 @@ from bowerbird.evaluate.laboratory import TokenVault
 from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
 from bowerbird.ports import Clock
 from bowerbird.settings import load_settings
-from bowerbird.simulated.http import serve
 from bowerbird.simulated.service import SimulatedService, simulate
+from bowerbird.simulated.serving.http import serve
 from bowerbird.transport import HttpTransport
 
 _WATCH_EVERY = timedelta(seconds=1)

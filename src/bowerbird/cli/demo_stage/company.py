@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from bowerbird.cli.dashboards.beside import ended
+from bowerbird.cli.dashboards.shown import ended
 from bowerbird.cli.demo_stage.child import Asked
 from bowerbird.cli.demo_stage.others import OTHERS
 from bowerbird.settings import process_environment

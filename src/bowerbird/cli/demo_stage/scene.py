@@ -13,14 +13,14 @@ from bowerbird.app import vocabulary
 from bowerbird.errors import UserError
 from bowerbird.evaluate.laboratory import TokenVault
 from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
-from bowerbird.model import CrawlState
+from bowerbird.model import ShownState
 from bowerbird.ports import Clock
 from bowerbird.providers import provider
 from bowerbird.providers.common.asking.tables import Overrides, limit_name
 from bowerbird.reports.status.glimpse import Glimpse
-from bowerbird.simulated.http import serve
 from bowerbird.simulated.scale import Scale
 from bowerbird.simulated.service import Setup, SimulatedService, simulate
+from bowerbird.simulated.serving.http import serve
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.simulated.world.hashing import generator
 
@@ -68,7 +68,7 @@ class Scene(Struct, frozen=True, kw_only=True):
     def is_caught_up(self, glimpse: Glimpse) -> str:
         """A reason to end as soon as nothing waits any more."""
         is_begun = glimpse.elapsed > _SETTLED and glimpse.run.calls > 0
-        is_over = is_begun and glimpse.waiting == 0 and glimpse.state == CrawlState.RUNNING
+        is_over = is_begun and glimpse.waiting == 0 and glimpse.state is ShownState.RUNNING
         return CAUGHT_UP if is_over else ""
 
 

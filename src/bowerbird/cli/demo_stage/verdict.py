@@ -13,7 +13,7 @@ from rich.text import Text
 from bowerbird.cli.demo_stage.found import Found
 from bowerbird.cli.demo_stage.scene import CAUGHT_UP, WINDOWS, Scene
 from bowerbird.cli.live.run import Run
-from bowerbird.cli.screens import numbers, post_counts
+from bowerbird.cli.screens.amounts import numbers, post_counts
 from bowerbird.cli.screens.output import Output
 
 _THROTTLES = {

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from bowerbird.cli.everyday.wishes import Wish
 from bowerbird.errors import UserError
-from bowerbird.flows.files.seed_list import SeedList, delimiter
+from bowerbird.flows.files.sections.seed_list import SeedList, delimiter
 from bowerbird.flows.language.spelling import listed, meant
 
 PIPE = "-"

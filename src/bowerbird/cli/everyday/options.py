@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from bowerbird.cli.everyday.where import NAMED
 from bowerbird.cli.everyday.wishes import time_span
 from bowerbird.reports.blocks.moments import end_moment, moment
 
@@ -34,7 +35,7 @@ NETWORK: Options = {
     "on": (
         Annotated[
             str | None,
-            typer.Option("--on", metavar="NETWORK", help="bluesky, x, weibo, a Mastodon server, or an address."),
+            typer.Option("--on", metavar="NETWORK", help=f"{NAMED}, a Mastodon server, or an address."),
         ],
         None,
     ),

@@ -16,11 +16,12 @@ from bowerbird.crawl.access.needed import listening
 from bowerbird.errors import UserError
 from bowerbird.flows.consent import consent_told
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
-from bowerbird.flows.files.seed_list import SeedList
-from bowerbird.flows.files.stream_plans import StreamPlan
+from bowerbird.flows.files.sections.seed_list import SeedList
+from bowerbird.flows.files.sections.stream_plans import StreamPlan
 from bowerbird.flows.flow import STREAM, Edge, FacetUse, Flow, Stop
 from bowerbird.model import TRAITS, Facet, Service, Traits
 from bowerbird.model.money import DEFAULT_DOLLARS, in_dollars
+from bowerbird.model.networks import USER_MARKS
 from bowerbird.model.networks.shortcuts import Hearing
 from bowerbird.ports import StreamProvider, Vault
 from bowerbird.providers import PROVIDERS, provider
@@ -174,8 +175,8 @@ def _in_languages(seeds: SeedList, traits: Traits, languages: Sequence[str]) -> 
 def _listening(wish: Wish, traits: Traits, inputs: Inputs, service: Service) -> tuple[Flow, Wanted, tuple[StreamPlan, ...]]:
     """The flow of a stream: what is heard, with the profiles of authors whom the stream only names."""
     texts = tuple(inputs.seeds)
-    accounts = [text.removeprefix("@") for text in texts if text.startswith(("@", "did:"))]
-    words = [text for text in texts if not text.startswith(("@", "did:"))]
+    accounts = [text.removeprefix("@") for text in texts if text.startswith(("@", *USER_MARKS))]
+    words = [text for text in texts if not text.startswith(("@", *USER_MARKS))]
     hearing = _hearing(traits, words, accounts)
     options = {name: tuple(values) for name, values in hearing.options.items()}
     if hearing.words and words:

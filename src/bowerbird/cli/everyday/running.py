@@ -7,34 +7,35 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from datetime import timedelta
 from itertools import islice
 
-import msgspec
 from msgspec import Struct, structs
 
-from bowerbird.app import Crawl, Outside, open_crawl
+from bowerbird.app import Crawl, Outside, Participation, open_crawl
 from bowerbird.cli.checks.start import check_start, exists
 from bowerbird.cli.checks.trials import check_tokens
-from bowerbird.cli.everyday.emitting import Emitter, Target
+from bowerbird.cli.everyday.output.emitting import Emitter, Target
+from bowerbird.cli.everyday.output.progress import Progress
+from bowerbird.cli.everyday.output.rows import RowMaker, shape_of
+from bowerbird.cli.everyday.output.whole import WholeEmitter
 from bowerbird.cli.everyday.plans import Job
-from bowerbird.cli.everyday.progress import Progress
-from bowerbird.cli.everyday.rows import RowMaker, shape_of
-from bowerbird.cli.everyday.whole import WholeEmitter
 from bowerbird.cli.everyday.wishes import Wish
 from bowerbird.cli.live.run import Run, run_shown
 from bowerbird.clock import RealClock
 from bowerbird.crawl.life.extensions import Extensions
 from bowerbird.db import open_database
-from bowerbird.db.rewriting import rewrite_small
+from bowerbird.db.files.rewriting import rewrite_small
 from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import BowerbirdError
 from bowerbird.export.rows.endings import whole_format
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.limits.purses import is_spent
 from bowerbird.model import Arrival, CrawlState
-from bowerbird.ports import Clock, Database, Row, Store, Vault
+from bowerbird.ports import Clock, Database, Store, Vault
 from bowerbird.reports.browsing.results import Line, ResultReader
+from bowerbird.reports.crawls import NamedCrawl, named_after, read_known_services
 from bowerbird.reports.status.glimpse import Glimpse
 from bowerbird.settings import load_settings
 from bowerbird.store.results.collecting import CollectingStore
+from bowerbird.store.results.outputs import add_inputs, mean_inputs
 from bowerbird.transport import HttpTransport
 
 _EMIT_EVERY = timedelta(milliseconds=500)
@@ -45,10 +46,7 @@ _SENDING = timedelta(milliseconds=2)
 _EMIT_LIVE = timedelta(milliseconds=200)
 _HANDLE_WAIT = timedelta(seconds=2)
 _AT_ONCE = 500
-_ADD_INPUT = "insert into inputs (crawl, number, written, columns) values (?, ?, ?, ?) on conflict do nothing"
-_MEAN_INPUT = "update inputs set service = ?, target = ? where crawl = ? and written = ?"
 _ENDED = (CrawlState.FINISHED, CrawlState.FAILED)
-_NAMES = "select name, state, reason from crawls where name = ? or name like ? order by crawl"
 
 
 class Done(Struct, frozen=True):
@@ -74,7 +72,8 @@ async def run_job(job: Job, wish: Wish, vault: Vault, progress: Progress, counte
     transport = HttpTransport(clock, load_settings().user_agent)
     # A changed budget is no other crawl: the plan of today counts.
     is_passing = _is_passing(wish)
-    outside = Outside(clock=clock, transport=transport, vault=vault, is_alone=True, applies=True, is_passing=is_passing)
+    participation = Participation(is_alone=True, applies=True, is_passing=is_passing)
+    outside = Outside(clock=clock, transport=transport, vault=vault, participation=participation)
     done: Done | None = None
     try:
         plan = structs.replace(job.plan, name=await _free_name(job, wish, clock))
@@ -181,8 +180,7 @@ class _Command:
 
     async def _emitter(self, crawl: Crawl) -> Emitter:
         async with crawl.database.reading() as tx:
-            rows = await tx.fetch("select service, name, network from services")
-        services = {row["service"]: (row["name"], row["network"]) for row in rows}
+            services = {each.number: (each.service.name, each.network) for each in await read_known_services(tx)}
         carried, wish = self._job.inputs.carried, self._wish
         reader = ResultReader(crawl.database, crawl.number, with_raw=wish.raw)
         shape = shape_of(self._job.asking, carried, with_raw=wish.raw)
@@ -225,7 +223,7 @@ class _Command:
             return
         await self._keep_inputs(crawl)
         async with crawl.database.reading() as tx:
-            numbers = {row["name"]: row["service"] for row in await tx.fetch("select name, service from services")}
+            numbers = {each.service.name: each.number for each in await read_known_services(tx)}
         texts = self._texts()
         held: list[tuple[str, Arrival]] = []
         async for arrival in crawl.seeds:
@@ -247,25 +245,20 @@ class _Command:
     async def _keep_inputs(self, crawl: Crawl) -> None:
         rows = enumerate(self._job.inputs.rows())
         while some := list(islice(rows, _AT_ONCE)):
-            values = [
-                (crawl.number, number, text, msgspec.json.encode(columns).decode()) for number, (text, columns) in some if text
-            ]
             async with crawl.database.transaction() as tx:
-                await tx.execute_many(_ADD_INPUT, values)
+                await add_inputs(tx, crawl.number, [(number, text, columns) for number, (text, columns) in some if text])
 
 
 async def _mean(crawl: Crawl, services: Mapping[str, int], held: list[tuple[str, Arrival]]) -> None:
     lanes = crawl.lanes
-    values = [
-        (services[lanes[each.lane].service.name], each.target, crawl.number, text) for text, each in held if each.lane in lanes
-    ]
+    meant = [(services[lanes[each.lane].service.name], each.target, text) for text, each in held if each.lane in lanes]
     async with crawl.database.transaction() as tx:
-        await tx.execute_many(_MEAN_INPUT, values)
+        await mean_inputs(tx, crawl.number, meant)
 
 
-def _goes_on(crawl: Row) -> bool:
+def _goes_on(crawl: NamedCrawl) -> bool:
     """Whether a crawl was broken off, be it by its budget."""
-    return crawl["state"] not in (CrawlState.FINISHED, CrawlState.FAILED) or is_spent(crawl["reason"] or "")
+    return crawl.state not in _ENDED or is_spent(crawl.reason)
 
 
 async def _free_name(job: Job, wish: Wish, clock: Clock) -> str:
@@ -278,9 +271,9 @@ async def _free_name(job: Job, wish: Wish, clock: Clock) -> str:
         if await version_of(database) != newest():
             return name
         async with database.reading() as tx:
-            rows = await tx.fetch(_NAMES, name, f"{name}-%")
+            known = await named_after(tx, name)
     finally:
         await database.close()
-    if not rows or (_goes_on(rows[-1]) and not wish.fresh):
-        return rows[-1]["name"] if rows else name
-    return f"{name}-{len(rows) + 1}"
+    if not known or (_goes_on(known[-1]) and not wish.fresh):
+        return known[-1].name if known else name
+    return f"{name}-{len(known) + 1}"

@@ -12,13 +12,13 @@ from msgspec import structs
 from bowerbird.cli.commands.crawling.credentials import open_vault
 from bowerbird.cli.everyday.asking import ASKINGS, Asking
 from bowerbird.cli.everyday.inputs import INPUT, Inputs, cut, read_inputs
+from bowerbird.cli.everyday.output.progress import Progress
 from bowerbird.cli.everyday.plans import Job, make_job
-from bowerbird.cli.everyday.progress import Progress
 from bowerbird.cli.everyday.running import Counted, Done, run_job
 from bowerbird.cli.everyday.stores import folder_of, name_of, remove, store_of, sweep
-from bowerbird.cli.everyday.where import Where, services_of, told
+from bowerbird.cli.everyday.where import ON, Where, services_of, told
 from bowerbird.cli.everyday.wishes import Wish, in_options
-from bowerbird.cli.screens import numbers
+from bowerbird.cli.screens.amounts import numbers
 from bowerbird.cli.screens.output import Output, printable
 from bowerbird.clock import RealClock
 from bowerbird.errors import Busy, DiskFull, UserError
@@ -86,10 +86,7 @@ def _asked(wish: Wish, asking: Asking, folder: Path) -> tuple[Inputs, list[Where
     if where is None and wish.provider is not None:
         raise UserError("--provider says which API the address of --on speaks: add --on with the address")
     if where is None and asking.needs_on:
-        raise UserError(
-            f"`bowerbird {wish.command}` needs to know where: add --on bluesky, --on x, --on weibo or --on with the name of a "
-            "Mastodon server, such as --on mastodon.social"
-        )
+        raise UserError(f"`bowerbird {wish.command}` needs to know where: add {ON}")
     default = TRAITS[where.provider].shortcuts.trends if where is not None and wish.command == "trends" else ""
     default = default or (" " if wish.command in ("stream", "trends") else "")
     inputs = read_inputs(wish, folder, default)
@@ -123,7 +120,7 @@ def _report(done: Done, wish: Wish, job: Job) -> None:
             "seconds": round(run.last.elapsed.total_seconds(), 3),
             "out": wish.out,
             "left_out": dict(done.left_out),
-            "not_found": run.unfound,
+            "not_found": run.not_found,
             "closed": run.closed,
             "opted_out": run.left_alone_in_all,
             "was_interrupted": run.was_interrupted,
@@ -164,7 +161,7 @@ def _one(rows: str) -> str:
 
 def _why(done: Done, job: Job) -> str:
     run = done.run
-    if run.unfound or run.closed or run.left_alone_in_all:
+    if run.not_found or run.closed or run.left_alone_in_all:
         return "what was asked about is not to be had"
     if done.left_out:
         return "nothing of what is there was wanted"
@@ -181,8 +178,8 @@ def _why(done: Done, job: Job) -> str:
 
 def _absent(done: Done) -> list[str]:
     run, lines = done.run, []
-    if run.unfound:
-        lines.append(f"Not found: {_named(run.unfound)}.")
+    if run.not_found:
+        lines.append(f"Not found: {_named(run.not_found)}.")
     for reason in dict.fromkeys(run.closed.values()):
         seeds = tuple(seed for seed, why in run.closed.items() if why == reason)
         lines.append(f"{numbers.outcome_words(reason).capitalize()}: {_named(seeds)}.")

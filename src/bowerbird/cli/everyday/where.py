@@ -19,15 +19,19 @@ _APIS |= _HOSTS
 _NAMES = tuple(each.provider for each in TRAITS.values() if each.network.keys is not KeyForm.LOCAL)
 _MANY = next(each for each in TRAITS.values() if each.network.keys is KeyForm.LOCAL)
 """The network of many servers."""
-_DOMAINS = next(each for each in TRAITS.values() if each.shortcuts.has_domain_handles)
+_DOMAINS = next(each for each in TRAITS.values() if each.network.naming.has_domain_handles)
 _MARKS = {mark: each for each in TRAITS.values() for mark in each.shortcuts.marks}
+_ALONE = tuple(each.provider for each in TRAITS.values() if each.provider == each.network.name and each is not _MANY)
+"""Networks with one API for everybody, by the one that is usually asked."""
+_SERVER = urlsplit(_MANY.base).netloc
+NAMED = ", ".join(_ALONE)
+ON = f"{', '.join(f'--on {name}' for name in _ALONE)} or --on with the name of a Mastodon server, such as --on {_SERVER}"
 _FEDERATED = re.compile(r"@?[\w.-]+@([\w-]+(?:\.[\w-]+)+(?::\d+)?)", re.ASCII)
 _DOMAIN = re.compile(r"@?(?:[a-z0-9-]+\.)+[a-z][a-z0-9-]*", re.ASCII | re.IGNORECASE)
 _MOST = 50
 """Servers that one command asks."""
 HOW = (
-    "write a handle with its network (@alice.bsky.social, @alice@mastodon.social), an address (https://x.com/alice), or add "
-    "--on bluesky, --on x, --on weibo or --on with the name of a Mastodon server"
+    f"write a handle with its network (@alice.bsky.social, @alice@mastodon.social), an address (https://x.com/alice), or add {ON}"
 )
 
 
@@ -50,19 +54,19 @@ def told(on: str, provider: str | None = None) -> Where:
     if name.lower() in _NAMES and provider is None:
         return Where(name.lower(), TRAITS[name.lower()].base)
     if name.lower() == _MANY.provider:
-        raise UserError(f"{_MANY.provider} has many servers: name one, such as --on {urlsplit(_MANY.base).netloc}")
+        raise UserError(f"{_MANY.provider} has many servers: name one, such as --on {_SERVER}")
     if "://" in name:
         return _address(name, provider)
     if not _DOMAIN.fullmatch(name.partition(":")[0]) or name.startswith("@"):
-        known = (*_NAMES, urlsplit(_MANY.base).netloc)
-        raise UserError(f"--on {on!r} is no network and no server{meant(name, known)}; write bluesky, x, weibo or a host name")
+        known = (*_NAMES, _SERVER)
+        raise UserError(f"--on {on!r} is no network and no server{meant(name, known)}; write {NAMED} or a host name")
     return _address(f"https://{name}", provider)
 
 
 def _address(address: str, provider: str | None) -> Where:
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.netloc or parts.username or parts.password:
-        raise UserError(f"--on {address!r} is no address of a server; write for example --on https://mastodon.social")
+        raise UserError(f"--on {address!r} is no address of a server; write for example --on {_MANY.base}")
     known = provider or _provider_at(parts.netloc.lower())
     if known is not None and provider is None:
         return Where(known, TRAITS[known].base)
@@ -97,7 +101,7 @@ def services_of(texts: Iterable[str], what: str) -> list[Where]:
             raise UserError(f"cannot tell on which network {text!r:.60} is; {HOW}")
         found.setdefault(where, text)
     if not found:
-        raise UserError(f"{what} needs to know whom to ask: add --on bluesky, --on x, --on weibo or --on mastodon.social")
+        raise UserError(f"{what} needs to know whom to ask: add {ON}")
     if len({where.provider for where in found}) > 1:
         examples = ", ".join(f"{text!r:.60} ({where.provider})" for where, text in list(found.items())[:3])
         raise UserError(f"these are on several networks: {examples}; run the command once for each of them")

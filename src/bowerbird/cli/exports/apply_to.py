@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from bowerbird.cli.screens import numbers
+from bowerbird.cli.screens.amounts import numbers
 from bowerbird.cli.screens.output import Output
-from bowerbird.cli.which import find_place, read_place
+from bowerbird.cli.which import find_store, read_store
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.export.cleaning.exports import Export, Known, Wanted, find_exports
@@ -46,8 +46,8 @@ async def _known(store: str | None) -> AsyncIterator[Known]:
     if store is not None and store.endswith(".txt"):
         yield Known(_shared(Path(store)), None, Path(store).name)
         return
-    place = find_place(store)
-    async with read_place(place, RealClock()) as database:
+    place = find_store(store)
+    async with read_store(place, RealClock()) as database:
         yield Known(await read_tombstones(database), database, place.shown)
 
 

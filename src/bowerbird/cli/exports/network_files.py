@@ -6,9 +6,9 @@ import asyncio
 
 import msgspec
 
-from bowerbird.cli.screens import numbers
+from bowerbird.cli.screens.amounts import numbers
 from bowerbird.cli.screens.output import Output
-from bowerbird.cli.which import Place, read_place
+from bowerbird.cli.which import NamedStore, read_store
 from bowerbird.clock import RealClock
 from bowerbird.db.versions import newest
 from bowerbird.errors import UserError
@@ -17,7 +17,7 @@ from bowerbird.export.jobs.request import Request
 from bowerbird.export.networks.job import export_network
 
 
-def write_network(output: Output, place: Place, request: Request, kind: str) -> None:
+def write_network(output: Output, place: NamedStore, request: Request, kind: str) -> None:
     """Writes the whole network in one go."""
     if request.out == "-":
         raise UserError("a network needs a file: --out network.gexf, .graphml or .jsonl, or a folder for neo4j-admin")
@@ -30,6 +30,6 @@ def write_network(output: Output, place: Place, request: Request, kind: str) -> 
     output.result(told | {"nodes": nodes, "edges": edges, "files": [msgspec.structs.asdict(file) for file in manifest.files]})
 
 
-async def _written(place: Place, request: Request, kind: str) -> Manifest:
-    async with read_place(place, RealClock()) as database:
+async def _written(place: NamedStore, request: Request, kind: str) -> Manifest:
+    async with read_store(place, RealClock()) as database:
         return await export_network(database, request, kind, Source(place.shown, newest()), RealClock())

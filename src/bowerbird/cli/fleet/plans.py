@@ -8,7 +8,7 @@ from msgspec import structs
 
 from bowerbird.app import open_store
 from bowerbird.cli.store_addresses import read_plan, store_address
-from bowerbird.cli.which import Place, opened_as_is
+from bowerbird.cli.which import NamedStore, likely_crawls, opened_as_is
 from bowerbird.crawl.life.plan_versions import joined, with_any_credentials
 from bowerbird.db.addresses import public
 from bowerbird.errors import UserError
@@ -16,6 +16,7 @@ from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.flows.flow import WALKS
 from bowerbird.limits.vault import FileVault
 from bowerbird.ports import Clock
+from bowerbird.reports.crawls import read_numbers
 from bowerbird.reports.next_steps.again import Again
 
 
@@ -34,9 +35,8 @@ async def named_plan(crawl: str | None, store: str | None, vault: FileVault, clo
 async def planned_in(store: str, crawl: str, clock: Clock) -> CrawlPlan:
     """The plan that holds in a store, for a process that has no file."""
     async with open_store(store, clock) as database, database.reading() as tx:
-        if await tx.fetch_one("select 1 as found from crawls where name = ?", crawl) is None:
-            there = ", ".join(row["name"] for row in await tx.fetch("select name from crawls order by crawl")) or "none"
-            raise UserError(f"{public(store)} holds no crawl called {crawl!r}; there are: {there}")
+        if crawl not in (known := await read_numbers(tx)):
+            raise UserError(f"{public(store)} holds no crawl called {crawl!r}; there are: {', '.join(known) or 'none'}")
         plan = await joined(tx, crawl, store)
     if walks := [use.name for use in plan.flow.facets if use.ranker in WALKS]:
         raise UserError(
@@ -47,8 +47,8 @@ async def planned_in(store: str, crawl: str, clock: Clock) -> CrawlPlan:
 
 
 async def _only_crawl(store: str, clock: Clock) -> str:
-    async with opened_as_is(Place(store), clock) as (database, _), database.reading() as tx:
-        names = [str(row["name"]) for row in await tx.fetch("select name from crawls order by crawl")]
+    async with opened_as_is(NamedStore(store), clock) as (database, _), database.reading() as tx:
+        names = likely_crawls(await read_numbers(tx))
     if len(names) != 1:
         raise UserError(f"{public(store)} holds {len(names)} crawls ({', '.join(names) or 'none'}); say which one is meant")
     return names[0]

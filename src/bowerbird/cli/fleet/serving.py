@@ -12,8 +12,7 @@ from functools import partial
 from msgspec import Struct, structs
 
 from bowerbird.app import Crawl, Outside, open_crawl, open_store
-from bowerbird.app.offered import known_vault
-from bowerbird.cli.dashboards.coordinated import Beside, Shown
+from bowerbird.cli.dashboards.coordinated import FleetAndPages, Shown
 from bowerbird.cli.fleet.working import Ended
 from bowerbird.cli.live.beat import heard_by
 from bowerbird.cli.live.view import View
@@ -21,19 +20,21 @@ from bowerbird.cli.live.watcher import Earlier, Watcher
 from bowerbird.crawl.access.logins import BookedLogins
 from bowerbird.crawl.life.plan_versions import OUTDATED
 from bowerbird.crawl.process.endings import Ending
-from bowerbird.crawl.process.running import check_upgrade
+from bowerbird.crawl.process.restarts import AWAY
 from bowerbird.crawl.process.stop_rules import StopRules
+from bowerbird.crawl.process.workers.running import check_upgrade
 from bowerbird.errors import Busy, CredentialError, DiskFull, UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.limits.filling import login_charges, renewal_charges
+from bowerbird.limits.keys.offered import known_vault
 from bowerbird.model import CrawlState
 from bowerbird.remote.bodies import Sizes
 from bowerbird.remote.coordinator import Opened
 from bowerbird.remote.desk import Desk
 from bowerbird.remote.roster import Roster
-from bowerbird.remote.tokens import Tokens
+from bowerbird.remote.tokens import TokenCheck
 from bowerbird.remote.wire import Login
-from bowerbird.remote.working import BEAT
+from bowerbird.remote.worker.working import BEAT
 from bowerbird.settings import service_manager
 from bowerbird.transport.serving import Listening, needed_for_web, serving
 from bowerbird.web.wanted import Wanted
@@ -41,8 +42,6 @@ from bowerbird.web.wanted import Wanted
 _LOOK_EVERY = timedelta(seconds=1)
 _HOMECOMING = timedelta(seconds=20)
 """How long calls that are out may take to come home, before the coordinator ends or begins anew."""
-_AWAY = timedelta(seconds=2)
-"""How long a database that does not answer is left alone."""
 _HEARD = 3 * BEAT
 """After so long every worker has heard that the crawl is over."""
 _NEW_KEYS = "a worker brought new credentials"
@@ -72,11 +71,11 @@ async def serve_crawl(service: Service) -> Ended:
     clock, plan = service.outside.clock, await service.plan()
     async with open_store(plan.store, clock, check=check_upgrade) as database:
         desk = Desk(Roster(database, clock, plan.name), clock, plan.contact)
-        if service.outside.makes_calls:
+        if service.outside.participation.makes_calls:
             # What a worker brings under one of these names must be the same.
             desk.credentials.update({each.name: each for each in service.outside.vault.credentials()})
-        fleet = starlette.Starlette(routes=fleet_routes(desk, Tokens(database, clock), clock, service.sizes))
-        app = Beside(fleet, service.view.say)
+        fleet = starlette.Starlette(routes=fleet_routes(desk, TokenCheck(database, clock), clock, service.sizes))
+        app = FleetAndPages(fleet, service.view.say)
         async with _shown(service, app, plan.store), serving(app, service.where) as base:
             service.view.say(f"Serving the crawl {plan.name} at {base} (end with Ctrl-C).")
             telling = asyncio.create_task(app.tell(base, opens=service.shown is not None and service.shown.opens))
@@ -87,7 +86,7 @@ async def serve_crawl(service: Service) -> Ended:
 
 
 @asynccontextmanager
-async def _shown(service: Service, app: Beside, store: str) -> AsyncIterator[None]:
+async def _shown(service: Service, app: FleetAndPages, store: str) -> AsyncIterator[None]:
     """With the dashboard, if one is wanted."""
     if service.shown is None:
         yield
@@ -115,20 +114,23 @@ class _Sitting:
         return Ended(ending, self._why == _SIGNALS[signal.SIGINT])
 
     async def _opened_again_and_again(self) -> Ending:
-        is_continued = False
+        is_continued, failures = False, 0
         while True:
             self._desk.has_new.clear()
             offered = tuple(self._desk.credentials.values())
-            outside = structs.replace(self._service.outside, offered=offered, is_continued=is_continued)
+            how = structs.replace(self._service.outside.participation, offered=offered, is_continued=is_continued)
+            outside = structs.replace(self._service.outside, participation=how)
             try:
                 async with open_crawl(self._plan, outside) as crawl, self._at_the_desk(crawl):
+                    failures = 0
                     ending = await self._run(crawl, outside)
                     if is_over := not (self._why or self._desk.has_new.is_set() or ending.reason == OUTDATED):
                         await self._dismiss(ending)
             except (Busy, DiskFull) as error:
                 # Calls that were out come back when their leases end, or when their workers are known again.
                 self._service.view.say(f"{error} The crawl is opened anew in a moment.")
-                await self._until(self._asked_to_end.is_set, _AWAY)
+                failures += 1
+                await self._until(self._asked_to_end.is_set, AWAY.wait(failures))
                 if self._why:
                     return Ending(CrawlState.STOPPED, self._why)
                 is_continued = True
@@ -164,10 +166,10 @@ class _Sitting:
         self._desk.coordinator.is_closing = False
         self._desk.open(
             Opened(
-                source=crawl.source,
-                worker=crawl.me.number(),
+                source=crawl.dispatch.source,
+                worker=crawl.dispatch.me.number(),
                 facets=facets,
-                held_until=partial(self._held_until, crawl.rules),
+                held_until=partial(self._held_until, crawl.dispatch.rules),
                 settled=lambda report: crawl.tally.settled(report, self._clock.now()),
                 login=partial(_counted_login, crawl, self._logins(crawl)),
             )
@@ -187,7 +189,8 @@ class _Sitting:
 
     def _logins(self, crawl: Crawl) -> BookedLogins:
         """The account of logins that workers make, in the database as that of everybody else."""
-        vault = known_vault(structs.replace(self._service.outside, offered=tuple(self._desk.credentials.values())))
+        outside = self._service.outside
+        vault = known_vault(outside.vault, tuple(self._desk.credentials.values()), makes_calls=outside.participation.makes_calls)
         charges = partial(login_charges, vault), partial(renewal_charges, vault)
         return BookedLogins(crawl.database, crawl.ledgers, self._clock, *charges)
 
@@ -221,7 +224,7 @@ class _Sitting:
     async def _show(self, crawl: Crawl) -> None:
         watcher, view = Watcher(crawl, self._clock, self._earlier), self._service.view
         while True:
-            watcher.lacks = "" if self._desk.workers or self._service.outside.makes_calls else _NOBODY
+            watcher.lacks = "" if self._desk.workers or self._service.outside.participation.makes_calls else _NOBODY
             with suppress(Busy, DiskFull):
                 view.show(await watcher.glimpse())
             await self._clock.sleep_until(self._clock.now() + view.every)

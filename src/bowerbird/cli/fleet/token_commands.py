@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from bowerbird.cli.screens.output import JsonFlag, Output
-from bowerbird.cli.which import find_place, opened_place
+from bowerbird.cli.which import find_store, opened_store
 from bowerbird.clock import RealClock
 from bowerbird.ports import Transaction
 from bowerbird.remote import tokens as rows
@@ -59,7 +59,7 @@ def revoke(name: NameArgument, store: StoreOption = None, as_json: JsonFlag = Fa
 
 def _done(store: str | None, clock: RealClock, work: Callable[[Transaction], Awaitable[T]]) -> T:
     async def main() -> T:
-        async with opened_place(find_place(store), clock) as database, database.transaction() as tx:
+        async with opened_store(find_store(store), clock) as database, database.transaction() as tx:
             return await work(tx)
 
     return asyncio.run(main())

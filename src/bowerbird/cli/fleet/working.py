@@ -11,14 +11,14 @@ from datetime import timedelta
 from msgspec import Struct
 
 from bowerbird.cli.live.beat import heard_by
-from bowerbird.cli.screens.numbers import many
+from bowerbird.cli.screens.amounts.numbers import many
 from bowerbird.cli.screens.output import Output
 from bowerbird.crawl.process.endings import Ending
 from bowerbird.db import open_database
 from bowerbird.model import CrawlState
 from bowerbird.ports import Clock, Transport, Vault
-from bowerbird.remote.link import Address, Link
-from bowerbird.remote.working import Hands, RemoteWorker
+from bowerbird.remote.worker.link import Address, Link
+from bowerbird.remote.worker.working import Hands, RemoteWorker
 from bowerbird.settings import load_settings, service_manager
 from bowerbird.transport import HttpTransport
 

@@ -41,7 +41,7 @@ async def _register(base: str, kind: str, settings: Settings, output: Output, *,
     from bowerbird.transport import HttpTransport
 
     transport = HttpTransport(RealClock(), settings.user_agent)
-    service = Service(name="server", provider="mastodon", base=base)
+    service = Service(name="server", provider=registration.PROVIDER, base=base)
 
     async def send(request: Request) -> Answer:
         return await transport.send(service, request)

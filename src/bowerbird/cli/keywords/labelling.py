@@ -11,21 +11,12 @@ import typer
 
 from bowerbird.analysis.keywords.grading import WORDS, category_of
 from bowerbird.cli.asking import answered
-from bowerbird.clock import RealClock, to_micros
+from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
+from bowerbird.event.rows import Label, keep_labels
 from bowerbird.policies.keywords import checked
 from bowerbird.ports import Database
-
-_KEEP = """
-insert into keyword_labels (crawl, term, tagger, label, at) values (?, ?, ?, ?, ?)
-on conflict (crawl, term, tagger) do update set label = excluded.label, at = excluded.at
-"""
-_OPEN = """
-select distinct term from keywords k where crawl = ?
-and not exists (select 1 from keyword_labels l where l.crawl = k.crawl and l.term = k.term and l.tagger = ?) order by term
-"""
-Label = tuple[str, str, str]
-"""Term, tagger and label."""
+from bowerbird.reports.keywords.grading import read_unlabelled
 
 
 def labels_in(file: Path, tagger: str) -> list[Label]:
@@ -56,7 +47,7 @@ async def ask(database: Database, crawl: int, tagger: str) -> None:
     if not sys.stdin.isatty():
         return
     async with database.reading() as tx:
-        terms = [row["term"] for row in await tx.fetch(_OPEN, crawl, tagger)]
+        terms = await read_unlabelled(tx, crawl, tagger)
     for number, term in enumerate(terms, 1):
         label = _asked(f"{number} of {len(terms)}  {term}  [r]elated [p]ossibly [n]ot [u]nknown [q]uit")
         if label is None:
@@ -82,6 +73,5 @@ def _label(written: str) -> str:
 
 
 async def keep(database: Database, crawl: int, labels: list[Label]) -> None:
-    at = to_micros(RealClock().now())
     async with database.transaction() as tx:
-        await tx.execute_many(_KEEP, [(crawl, term, tagger, label, at) for term, tagger, label in labels])
+        await keep_labels(tx, crawl, labels, RealClock().now())

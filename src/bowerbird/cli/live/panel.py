@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from bowerbird.cli.screens import numbers
-from bowerbird.cli.screens.money import spent_lines
+from bowerbird.cli.screens.amounts import numbers
+from bowerbird.cli.screens.amounts.money import spent_lines
 from bowerbird.cli.screens.output import printable
-from bowerbird.model import CrawlState
-from bowerbird.reports.keywords.standing import KeywordStanding
+from bowerbird.model import ShownState
+from bowerbird.reports.keywords.method_counts import MethodCounts
 from bowerbird.reports.status.glimpse import Bucket, Glimpse, Lane, StreamGlimpse
 from bowerbird.reports.status.limit_names import limit_words
 
 _BAR = 16
-_STYLES: Mapping[str, str] = {CrawlState.RUNNING: "green", CrawlState.PAUSED: "yellow"}
+_STYLES = {ShownState.RUNNING: "green", ShownState.PAUSED: "yellow"}
 _GAP = 2
 _MOST_BUCKETS = 8
 _OTHER_LINES = 15
@@ -102,7 +100,7 @@ def _streams(ears: tuple[StreamGlimpse, ...]) -> list[RenderableType]:
     return [table, Text()]
 
 
-def _keywords(methods: tuple[KeywordStanding, ...]) -> list[RenderableType]:
+def _keywords(methods: tuple[MethodCounts, ...]) -> list[RenderableType]:
     if not methods:
         return []
     table = _columns("method", "keywords", "posts", "last hour", "newest")

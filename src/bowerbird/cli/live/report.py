@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bowerbird.cli.live.run import Run
-from bowerbird.cli.screens import numbers, post_counts
-from bowerbird.cli.screens.money import spent_lines
+from bowerbird.cli.screens.amounts import numbers, post_counts
+from bowerbird.cli.screens.amounts.money import spent_lines
 from bowerbird.cli.screens.output import Output
 from bowerbird.crawl.process.endings import NOTHING_LEFT
 from bowerbird.flows.flow import Size
@@ -57,7 +57,7 @@ def report_values(run: Run) -> dict[str, Any]:
     values = {name: value for name, value in as_values(run.last).items() if name not in ("doing", "left")}
     ending = {"state": run.ending.state, "reason": run.ending.reason, "was_interrupted": run.was_interrupted}
     seeds = {
-        "seeds_not_found": run.unfound,
+        "seeds_not_found": run.not_found,
         "seeds_closed": run.closed,
         "seeds_left_alone": run.left_alone,
         "seeds_left_alone_in_all": run.left_alone_in_all,
@@ -81,8 +81,8 @@ def _troubles(run: Run) -> list[str]:
         lines.append("answers    " + ", ".join(numbers.answers(count, name) for name, count in sorted(faults.items())))
     if last.given_up:
         lines.append(f"given up   {numbers.many(last.given_up, 'question')} after many tries; `bowerbird status` says why")
-    if run.unfound:
-        lines.append(f"seeds      {_unfound(run.unfound)}")
+    if run.not_found:
+        lines.append(f"seeds      {_not_found(run.not_found)}")
     lines += [f"seeds      {_closed(reason, run.closed)}" for reason in dict.fromkeys(run.closed.values())]
     if run.left_alone_in_all:
         lines.append(f"seeds      {_left_alone(run)}")
@@ -98,7 +98,7 @@ def _nothing(run: Run) -> str:
     return "was found: every question was answered, and with nothing new"
 
 
-def _unfound(seeds: Sequence[str]) -> str:
+def _not_found(seeds: Sequence[str]) -> str:
     more = f" and {len(seeds) - _MOST_SEEDS:,} more; `bowerbird gone` lists them" if len(seeds) > _MOST_SEEDS else ""
     verb = "was" if len(seeds) == 1 else "were"
     return f"{numbers.many(len(seeds), 'seed')} {verb} not found: {', '.join(seeds[:_MOST_SEEDS])}{more}"

@@ -45,7 +45,7 @@ class Run(Struct, frozen=True):
     last: Glimpse
     was_interrupted: bool = False
     """By Ctrl-C, as against any other reason."""
-    unfound: tuple[str, ...] = ()
+    not_found: tuple[str, ...] = ()
     """Seeds that this run did not find."""
     closed: dict[str, str] = {}
     """Seeds that are there and not shown, as this run found: suspended, protected; each with the reason."""
@@ -118,13 +118,13 @@ async def run_shown(crawl: Crawl, outside: Outside, view: View, *, enough: Enoug
     finally:
         await _dismiss(watching, view)
         view.close()
-    unfound = await unknown_seeds(crawl.database, crawl.plan.name, last)
+    not_found = await unknown_seeds(crawl.database, crawl.plan.name, last)
     ending = await failed_by_seeds(crawl, ending)
     return Run(
         ending,
         await Watcher(crawl, outside.clock).glimpse(),
         interrupts.is_ctrl_c,
-        tuple(unfound),
+        tuple(not_found),
         await closed_seeds(crawl.database, crawl.plan.name, last),
         crawl.tally.left_alone,
         crawl.tally.first_left_alone,

@@ -12,8 +12,8 @@ from rich.live import Live
 
 from bowerbird.cli.live.panel import panel
 from bowerbird.cli.live.view import View
-from bowerbird.cli.screens import numbers
-from bowerbird.cli.screens.money import spent_lines
+from bowerbird.cli.screens.amounts import numbers
+from bowerbird.cli.screens.amounts.money import spent_lines
 from bowerbird.cli.screens.outlet import Outlet
 from bowerbird.cli.screens.output import printable
 from bowerbird.reports.status.glimpse import Glimpse, as_values

@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 from msgspec import Struct, structs
 
 from bowerbird.app import Crawl
-from bowerbird.cli.screens import numbers
-from bowerbird.cli.screens.money import month_words
+from bowerbird.cli.screens.amounts import numbers
+from bowerbird.cli.screens.amounts.money import month_words
 from bowerbird.crawl.process.tally import Tally
 from bowerbird.db.addresses import public
 from bowerbird.errors import Busy, DiskFull
@@ -20,9 +20,9 @@ from bowerbird.flows.flow import Size
 from bowerbird.limits import ledger
 from bowerbird.limits.ledger import LedgerState
 from bowerbird.limits.purses import is_purse, purses
-from bowerbird.model import Charge, CrawlState, TaskState
+from bowerbird.model import Charge, CrawlState, ShownState, TaskState
 from bowerbird.ports import Clock
-from bowerbird.reports.keywords.standing import KeywordStanding, read_standing
+from bowerbird.reports.keywords.method_counts import MethodCounts, read_method_counts
 from bowerbird.reports.reader import Reader
 from bowerbird.reports.status.glimpse import Bucket, Glimpse, Lane, StreamGlimpse
 from bowerbird.reports.status.limit_names import limit_word
@@ -63,8 +63,8 @@ class Watcher:
         self._facets = _options(crawl)
         self._lanes: tuple[LaneReport, ...] = ()
         self._streams: tuple[StreamReport, ...] = ()
-        self._keywords: tuple[KeywordStanding, ...] = ()
-        self._state = "starting"
+        self._keywords: tuple[MethodCounts, ...] = ()
+        self._state = ShownState.STARTING
         self._refusal = ""
         """What the database said instead of an answer, when it was asked last."""
         self._look_at = self._looked_at = clock.now()
@@ -88,10 +88,10 @@ class Watcher:
         except (Busy, DiskFull) as error:
             self._refusal = str(error)
         cost = timedelta(seconds=self._clock.stopwatch() - watch)
-        wait = _LOOK_EVERY if self._state != "starting" else timedelta(0)
+        wait = _LOOK_EVERY if self._state is not ShownState.STARTING else timedelta(0)
         self._look_at = self._clock.now() + max(wait, cost * _SHARE_OF_TIME)
 
-    async def _read(self) -> tuple[str, tuple[LaneReport, ...], tuple[StreamReport, ...]]:
+    async def _read(self) -> tuple[ShownState, tuple[LaneReport, ...], tuple[StreamReport, ...]]:
         plan = self._crawl.plan
         row = await self._reader.crawl(plan.name)
         lanes = tuple(lane for lane in await self._reader.lanes() if lane.crawl == plan.name and lane.left_out is None)
@@ -99,14 +99,14 @@ class Watcher:
         if plan.streams:
             async with self._crawl.database.reading() as tx:
                 streams = tuple(each for each in await read_streams(tx) if each.crawl == plan.name)
-        return _shown(row.state, self._crawl.process.is_begun) if row is not None else "gone", lanes, streams
+        return _shown(row.state, self._crawl.process.is_begun) if row is not None else ShownState.GONE, lanes, streams
 
-    async def _read_keywords(self) -> tuple[KeywordStanding, ...]:
+    async def _read_keywords(self) -> tuple[MethodCounts, ...]:
         plan = self._crawl.plan
         if plan.flow.keywords is None:
             return ()
         async with self._crawl.database.reading() as tx:
-            return tuple(each for each in await read_standing(tx) if each.crawl == plan.name)
+            return tuple(each for each in await read_method_counts(tx) if each.crawl == plan.name)
 
     def _seen(self, now: datetime) -> Glimpse:
         plan, tally = self._crawl.plan, self._crawl.tally
@@ -163,7 +163,7 @@ class Watcher:
             return self.ending
         if self._refusal:
             return f"waits for the database: {self._refusal}"
-        if self._state == CrawlState.PAUSED:
+        if self._state is ShownState.PAUSED:
             return "paused; `bowerbird resume` lets it go on"
         if self.lacks and self._waits():
             return self.lacks
@@ -181,7 +181,7 @@ class Watcher:
             return f"everything is up to date; the next visit is due in {numbers.span(due - now)}"
         if opens is not None and opens > now:
             return "calling, at the pace that the limits set"
-        return "calling" if self._state != "starting" else "starting"
+        return "calling" if self._state is not ShownState.STARTING else "starting"
 
     def _silence(self, now: datetime) -> str:
         """Who does not answer, since when, and when it is tried again."""
@@ -232,9 +232,9 @@ def _with(size: Size, questions: int) -> Size:
     return structs.replace(size, calls=size.calls + questions)
 
 
-def _shown(state: str, is_begun: bool) -> str:
+def _shown(state: CrawlState, is_begun: bool) -> ShownState:
     """The state of the crawl's row, which until it has begun is that of the run before."""
-    return state if is_begun else "starting"
+    return ShownState(state) if is_begun else ShownState.STARTING
 
 
 def _options(crawl: Crawl) -> dict[LaneKey, tuple[int, Sequence[Sequence[Charge]]]]:

@@ -8,18 +8,18 @@ from typing import Any
 
 import msgspec
 
-from bowerbird.cli.screens import numbers
+from bowerbird.cli.screens.amounts import numbers
 from bowerbird.cli.screens.output import Output
 from bowerbird.flows.language.spelling import spell
 from bowerbird.modules.running.rows import RunRow
 from bowerbird.modules.running.runner import Ran
-from bowerbird.reports.modules import Average, ModuleStanding, average
-from bowerbird.reports.place_names import PlaceName
+from bowerbird.reports.modules import Average, ModuleState, average
+from bowerbird.reports.place_names import ProposedName
 
 _MOST_COUNTS = 6
 
 
-def show_standings(output: Output, found: Sequence[ModuleStanding], now: datetime) -> None:
+def show_states(output: Output, found: Sequence[ModuleState], now: datetime) -> None:
     on = [each for each in found if each.is_on]
     several = len({each.crawl for each in found}) > 1
     if on:
@@ -41,7 +41,7 @@ def show_standings(output: Output, found: Sequence[ModuleStanding], now: datetim
                      [(f"  {name}", about) for name, about in off.items()])  # fmt: skip
 
 
-def _last(each: ModuleStanding, now: datetime) -> tuple[str, str, str]:
+def _last(each: ModuleState, now: datetime) -> tuple[str, str, str]:
     if each.last is None:
         return "never", "", ""
     return numbers.at(each.last.started_at, now), _took(each.last), counts_words(each.last.counts, _MOST_COUNTS)
@@ -53,7 +53,7 @@ def _took(run: RunRow) -> str:
     return numbers.span(run.took)
 
 
-def _next(each: ModuleStanding, now: datetime) -> str:
+def _next(each: ModuleState, now: datetime) -> str:
     if each.next is None:
         return "when the crawl starts"
     return "now" if each.next <= now else f"in {numbers.span(each.next - now)}"
@@ -98,7 +98,7 @@ def show_ran(output: Output, name: str, ran: Ran) -> None:
             output.table(key.replace("_", " "), list(value[0]), [list(row.values()) for row in value])
 
 
-def show_names(output: Output, found: Sequence[PlaceName]) -> None:
+def show_names(output: Output, found: Sequence[ProposedName]) -> None:
     if not found:
         output.line("No name of a place is proposed; the module place_names does that.")
         return
@@ -123,7 +123,7 @@ def average_values(mean: Average | None) -> dict[str, Any] | None:
     return None if mean is None else {"runs": mean.runs, "took": mean.took, "counts": dict(mean.counts)}
 
 
-def standing_values(each: ModuleStanding) -> dict[str, Any]:
+def state_values(each: ModuleState) -> dict[str, Any]:
     return {
         "crawl": each.crawl,
         "module": each.name,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from bowerbird.cli.store_addresses import read_plan
-from bowerbird.cli.which import Place
+from bowerbird.cli.which import NamedStore
 from bowerbird.db.addresses import public
 from bowerbird.errors import BowerbirdError
 from bowerbird.ports import Transaction
@@ -44,7 +44,7 @@ def with_seeds(again: Again, plan: CrawlPlan, seeds: Sequence[str]) -> Again:
     return again if has_own else structs.replace(again, seeds=tuple(seeds))
 
 
-async def again_of(tx: Transaction, place: Place, crawl: str) -> Again:
+async def again_of(tx: Transaction, place: NamedStore, crawl: str) -> Again:
     """How a crawl of a place is run again: by the file that was named, or else the one that it was run with last."""
     known = await read_again(tx, crawl)
     if place.file is None:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from bowerbird.cli.next.again import again_of, plan_of
-from bowerbird.cli.which import Place
+from bowerbird.cli.which import NamedStore
 from bowerbird.model import CrawlState
 from bowerbird.ports import Database
 from bowerbird.reports.next_steps.again import Again
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 async def steps_of(
-    database: Database, place: Place, now: datetime, lanes: tuple[LaneReport, ...] | None = None
+    database: Database, place: NamedStore, now: datetime, lanes: tuple[LaneReport, ...] | None = None
 ) -> dict[str, Step]:
     """By crawl of a place: what to do next; `lanes`: those of the store, where they were read already."""
     # Imported when there is something to decide: `pause` and its like are asked for often, and must be there at once.

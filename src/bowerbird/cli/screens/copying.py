@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bowerbird.cli.screens.output import Output
-from bowerbird.db.backup import Said
+from bowerbird.db.files.backup import Said
 
 _NOTABLE = 100_000
 

@@ -21,7 +21,7 @@ from bowerbird.cli.live.watcher import Watcher
 from bowerbird.cli.screens.output import Output
 from bowerbird.cli.screens.plan_page import show
 from bowerbird.cli.screens.status_page import show_status
-from bowerbird.cli.which import Place
+from bowerbird.cli.which import NamedStore
 from bowerbird.crawl.process.endings import Ending
 from bowerbird.limits.purses import Purse
 from bowerbird.model import Credential
@@ -39,7 +39,7 @@ class Seeing:
     async def crawl(self, crawl: Crawl, ending: Ending, clock: Clock) -> Sequence[str]:
         glimpse = await Watcher(crawl, clock).glimpse()
         run = Run(ending, glimpse)
-        place = Place(crawl.plan.store, crawl.plan.name, "crawl.toml")
+        place = NamedStore(crawl.plan.store, crawl.plan.name, "crawl.toml")
         page, spending = await read_page(place, clock), await read_spending(crawl.plan, clock)
         screens = {
             "panel": _panel(glimpse),

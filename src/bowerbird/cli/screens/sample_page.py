@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from bowerbird.cli.screens import numbers
+from bowerbird.cli.screens.amounts import numbers
 from bowerbird.cli.screens.output import Output
 from bowerbird.reports.studies.sample import LEAST_KNOWN, Figure, Sample
 

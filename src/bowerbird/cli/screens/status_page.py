@@ -8,20 +8,20 @@ from datetime import datetime
 import msgspec
 from msgspec import Struct
 
-from bowerbird.cli.screens import numbers, post_counts
-from bowerbird.cli.screens.money import month_words, spent_lines
-from bowerbird.cli.screens.not_asked import show_left_out
+from bowerbird.cli.screens.amounts import numbers, post_counts
+from bowerbird.cli.screens.amounts.money import month_words, spent_lines
+from bowerbird.cli.screens.amounts.not_asked import show_left_out
 from bowerbird.cli.screens.output import Output
 from bowerbird.cli.screens.sample_page import show_sample
-from bowerbird.cli.which import Place
+from bowerbird.cli.which import NamedStore
 from bowerbird.crawl.access.how_to_add import renew_line
 from bowerbird.crawl.process.endings import NOTHING_LEFT
-from bowerbird.crawl.process.running import Member
+from bowerbird.crawl.process.workers.running import Member
 from bowerbird.crawl.work.bookkeeping import SURVEY
 from bowerbird.limits.purses import is_purse
 from bowerbird.model import CallState, CrawlState, TaskState
 from bowerbird.reports.counting.counts import Count
-from bowerbird.reports.keywords.standing import KeywordStanding
+from bowerbird.reports.keywords.method_counts import MethodCounts
 from bowerbird.reports.next_steps.step import Step
 from bowerbird.reports.status import health
 from bowerbird.reports.status.limit_names import limit_words
@@ -56,7 +56,7 @@ class StatusPage(Struct, frozen=True, kw_only=True):
 _KEYWORD_COLUMNS = ("  crawl", "method", "keywords", "posts", "last hour", "newest")
 
 
-def show_status(output: Output, place: Place, page: StatusPage) -> None:
+def show_status(output: Output, place: NamedStore, page: StatusPage) -> None:
     """The whole page, for people."""
     summary = page.status.summary
     if not summary.crawls:
@@ -101,7 +101,7 @@ def _state(crawl: CrawlReport, processes: list[Member]) -> str:
     return "no process runs it, though none said goodbye (killed?); nothing is lost"
 
 
-def _show_stored(output: Output, place: Place, page: StatusPage) -> None:
+def _show_stored(output: Output, place: NamedStore, page: StatusPage) -> None:
     stored, more = page.status.summary.stored, page.status.health
     output.line("stored", style="bold")
     output.line(f"  {post_counts.told(more.posts)}")
@@ -132,7 +132,7 @@ def _media(more: health.Health) -> str:
     return (counts or "none yet") + (f"; last trouble: {more.media_trouble}" if more.media_trouble else "")
 
 
-def _gone(gone: health.Gone) -> str:
+def _gone(gone: health.GoneCounts) -> str:
     parts = ((gone.users, "absent account"), (gone.relations, "ended relation"), (gone.posts, "post"))
     named = ", ".join(numbers.many(count, what) for count, what in parts if count)
     return named + (" deleted or never there" if gone.posts else "")
@@ -192,7 +192,7 @@ def _show_keywords(output: Output, page: StatusPage) -> None:
     output.line()
 
 
-def _keywords(each: KeywordStanding) -> tuple[str, ...]:
+def _keywords(each: MethodCounts) -> tuple[str, ...]:
     names = ", ".join(each.newest)
     return f"  {each.crawl}", each.method, f"{each.keywords:,}", f"{each.posts:,}", f"{each.entered} in, {each.left} out", names
 

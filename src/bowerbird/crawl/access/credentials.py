@@ -10,7 +10,7 @@ from bowerbird.crawl.access.how_to_add import NOBODY, USUAL_KIND, add_line, how_
 from bowerbird.crawl.access.ownership import check_belongs, foreign, unbound
 from bowerbird.errors import CredentialError
 from bowerbird.flows.files.crawl_file import ServicePlan
-from bowerbird.flows.files.stream_plans import StreamPlan
+from bowerbird.flows.files.sections.stream_plans import StreamPlan
 from bowerbird.flows.flow import FacetUse
 from bowerbird.model import Channel, Credential, Service
 from bowerbird.ports import Vault

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bowerbird.errors import UserError
-from bowerbird.flows.files.place_plans import SearchPlan
-from bowerbird.flows.files.stream_plans import StreamPlan
+from bowerbird.flows.files.sections.place_plans import SearchPlan
+from bowerbird.flows.files.sections.stream_plans import StreamPlan
 from bowerbird.flows.flow import FacetUse, Flow
 from bowerbird.model import Channel, Service
 from bowerbird.ports import Provider, StreamProvider

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import cached_property
 from html import unescape
+from html.entities import html5
 from itertools import chain, islice
 from urllib.parse import unquote
 
@@ -31,22 +32,52 @@ _GENERATIONS = 3
 """So many tokens of a session are remembered: those before the last few open nothing any more."""
 _LAYERS = 4
 """Escapes within escapes that are undone: our own readers undo three at most, JSON in JSON and HTML."""
-_MOST_ODD = 500
-"""Odd escapes of one text that are read; one with more of them was made to cost time."""
+_MOST_ODD = 5_000
+"""Odd escapes of one text that are read. Where there are more, each of them is taken out instead: somebody may have written them
+into a post to have the posts of others on the same page blanked."""
 _HEX = rb"(?:3[0-9]|[46][1-9a-fA-F]|[57][0-9aA]|2[dDeE]|5[fF]|7[eE])"
 _DECIMAL = rb"(?:4[5689]|5[0-7]|6[5-9]|[78][0-9]|9[057-9]|1[01][0-9]|12[0-26])"
-_NUMERAL = rb"#(?:0*" + _DECIMAL + rb"(?![0-9])|[xX]0*" + _HEX + rb"(?![0-9a-fA-F]))"
+_NUMBER = rb"(?:0*" + _DECIMAL + rb"(?![0-9])|[xX]0*" + _HEX + rb"(?![0-9a-fA-F]))"
+_HASH = rb"&(?:num;|#0*35;|#[xX]0*23;)"
+# What follows one of the characters that begin an escape, where it is one of a letter.
+_IN_HTML, _IN_ADDRESS, _IN_JSON = rb"(?:amp;)*(?:#|" + _HASH + rb")" + _NUMBER, rb"(?:25)*" + _HEX, rb"u00" + _HEX
+_IN_DECIMAL = rb"38;?" + _IN_HTML + rb"|37;?" + _IN_ADDRESS + rb"|92;?" + _IN_JSON
+_IN_HEXADECIMAL = rb"26;?" + _IN_HTML + rb"|25;?" + _IN_ADDRESS + rb"|5[cC];?" + _IN_JSON
+_BY_NUMBER = (
+    rb"#(?:0*(?:"
+    + _DECIMAL
+    + rb"(?![0-9])|"
+    + _IN_DECIMAL
+    + rb")|[xX]0*(?:"
+    + _HEX
+    + rb"(?![0-9a-fA-F])|"
+    + _IN_HEXADECIMAL
+    + rb"))"
+)
+_BY_NAME = rb"AMP;" + _IN_HTML + rb"|percnt;" + _IN_ADDRESS + rb"|bsol;" + _IN_JSON + rb"|fjlig;"
+_ENTITY = rb"(?:amp;)*(?:" + _BY_NUMBER + rb"|" + _HASH + _NUMBER + rb"|" + _BY_NAME + rb")"
+_QUOTED_ENTITY = rb"26(?:amp(?:;|%(?:25)*3[bB]))*(?:#|%(?:25)*23)" + _NUMBER
 _ODD = (
-    (b"\\u00", re.compile(rb"\\u00(?:" + _HEX + rb"|25|5[cC])")),
-    (b"%", re.compile(rb"%(?:25)*" + _HEX)),
-    (b"&", re.compile(rb"&(?:amp;)*" + _NUMERAL)),
-    (b"\\u0026", re.compile(rb"\\u0026(?:amp;)*" + _NUMERAL)),
-    (b"\\u0023", re.compile(rb"\\u0023")),
+    (
+        b"\\",
+        re.compile(
+            rb"\\(?:u00(?:2(?:[dDeE35]|6" + _ENTITY + rb")|3[0-9]|[46][1-9a-fA-F]|5[0-9aAcCfF]|7[0-9aAeE])|x" + _HEX + rb")"
+        ),
+    ),
+    (b"%", re.compile(rb"%(?=[2-7])(?:25)*(?:" + _HEX + rb"|5[cC]" + _IN_JSON + rb"|" + _QUOTED_ENTITY + rb")")),
+    (b"&", re.compile(rb"&" + _ENTITY)),
 )
 """Letters, digits and the like as escapes, in JSON, addresses and HTML, or escapes made of escapes: nobody writes so who has
-nothing to hide. Each with what is found quickly."""
+nothing to hide. Each with a character that is found at once: every answer is searched, and a pattern that begins with plain
+letters is quicker to find than these letters themselves. A sign alone, or before what is no escape, is of every day."""
 _NUMERALS = re.compile(r"&#(?:[xX]0*([0-9a-fA-F]{1,6})(?![0-9a-fA-F])|0*([0-9]{1,7})(?![0-9]));?")
-_JSON = re.compile(r"""\\(?:u([0-9a-fA-F]{4})|(["\\/]))""")
+_NAMED = re.compile(r"&[A-Za-z][A-Za-z0-9]{1,31};?")
+# Of scripts, too: some write whatever is no letter so.
+_JSON = re.compile(r"""\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(["\\/]))""")
+_NAMES: defaultdict[str, list[str]] = defaultdict(list)
+"""What HTML calls a character: there are encoders that write all of them by name."""
+for _name, _character in html5.items():
+    _NAMES[_character].append(_name)
 
 
 class _Hidden:
@@ -55,14 +86,18 @@ class _Hidden:
     def __init__(self, value: str) -> None:
         self._value = value
         self._cores = [core for core in _base64_cores(value.encode()) if len(_longest_word(core)) >= SHORTEST]
-        self._marks = tuple(map(_longest_word, (value.encode(), *self._cores)))
+        written = (value.encode(), *self._cores)
+        self._marks = tuple(map(_longest_word, written))
+        self._words = tuple(words for each in written if len(b"".join(words := _words(each))) >= SHORTEST)
 
     def is_in(self, text: bytes) -> bool:
         return any(mark in text for mark in self._marks)
 
     def is_left_in(self, text: bytes) -> bool:
-        """Whether a good part of it still stands in a text that was masked: the rest may be written in another way."""
-        return len(self._marks[0]) >= SHORTEST and self._marks[0] in text
+        """Whether its letters still stand in a text that was masked: what is between them may be written in another way."""
+        longest = self._marks[0]
+        is_long = len(longest) >= SHORTEST and longest in text
+        return is_long or any(all(word in text for word in words) for words in self._words)
 
     def masked(self, text: bytes) -> bytes:
         # Of the same length: a binary message stays readable.
@@ -74,20 +109,22 @@ class _Hidden:
         return re.compile(b"|".join((spelled, *(_in_either_alphabet(core) for core in self._cores))))
 
 
+def _words(value: bytes) -> list[bytes]:
+    """The parts that no way of quoting changes."""
+    return re.findall(rb"[A-Za-z0-9]+", value)
+
+
 def _longest_word(value: bytes) -> bytes:
-    """The longest part that no way of quoting changes."""
-    words: list[bytes] = re.findall(rb"[A-Za-z0-9]+", value)
-    return max(words, key=len, default=value)
+    return max(_words(value), key=len, default=value)
 
 
 def _spellings(character: str) -> bytes:
     """One character as it stands, or as addresses, JSON and HTML quote it. Repetitions are bounded: texts may consist of them."""
     code = ord(character)
     # `%25` repeated: an address quoted within an address.
-    quoted = [f"%(?:25){{0,8}}(?i:{code:02x})", rf"\\{{1,8}}u(?i:{code:04x})"]
+    quoted = [f"%(?:25){{0,8}}(?i:{code:02x})", rf"\\{{1,8}}(?:u(?i:{code:04x})|x(?i:{code:02x}))"]
     quoted += [f"&#0{{0,8}}{code}(?:;|(?![0-9]))", f"&#[xX]0{{0,8}}(?i:{code:x})(?:;|(?![0-9a-fA-F]))"]
-    named = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
-    quoted += [re.escape(named[character])] if character in named else []
+    quoted += [f"&{re.escape(name)}" for name in sorted(_NAMES.get(character, ()), reverse=True)]
     # Before a letter a backslash is an escape of its own.
     plain = re.escape(character.encode()) if character.isalnum() else rb"\\{0,8}" + re.escape(character.encode())
     return b"(?:" + plain + b"|" + "|".join(quoted).encode() + b")"
@@ -99,12 +136,29 @@ def _odd_escapes(text: bytes) -> int:
     return sum(1 for _ in islice(chain.from_iterable(found), _MOST_ODD + 1))
 
 
+def _without_odd(text: bytes) -> bytes:
+    """As many bytes without any odd escape; what was JSON still is."""
+    for _ in range(_LAYERS):
+        for mark, pattern in _ODD:
+            if mark in text:
+                text = pattern.sub(_blank, text)
+        if not _odd_escapes(text):
+            break
+    return text
+
+
+def _blank(found: re.Match[bytes]) -> bytes:
+    # A backslash before it may make one of its own: what follows must be good either way.
+    begin = b"\\u002a" if found[0].startswith(b"\\u") else found[0][:1].replace(b"%", b"*").replace(b"&", b"*")
+    return begin + b"*" * (len(found[0]) - len(begin))
+
+
 def _undone(text: str) -> str:
     """The text with one layer of escapes read."""
-    read = _JSON.sub(lambda found: chr(int(found[1], 16)) if found[1] else found[2], text)
-    # Those of numbers first: the library breaks at endless ones.
+    read = _JSON.sub(lambda found: found[3] or chr(int(found[1] or found[2], 16)), text)
+    # Those of numbers apart: the library breaks at endless ones.
     read = _NUMERALS.sub(lambda found: unescape(f"&#{int(found[1], 16) if found[1] else found[2]};"), read)
-    return unquote(unescape(read.replace("&#", "& #")), errors="replace")
+    return unquote(_NAMED.sub(lambda found: unescape(found[0]), read), errors="replace")
 
 
 def _base64_cores(value: bytes) -> Iterator[bytes]:
@@ -160,7 +214,7 @@ class Redactor:
         if not odd and not any(hidden.is_in(text) for hidden in known):
             return text
         if odd > _MOST_ODD:
-            return b"*" * len(text)
+            odd, cleaned = 0, _without_odd(text)
         for hidden in known:
             if odd or hidden.is_in(cleaned):
                 cleaned = hidden.masked(cleaned)

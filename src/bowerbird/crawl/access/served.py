@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from bowerbird.crawl.access.credentials import Asking
 from bowerbird.crawl.access.how_to_add import wanting
-from bowerbird.flows.files.stream_plans import StreamPlan
+from bowerbird.flows.files.sections.stream_plans import StreamPlan
 from bowerbird.flows.flow import Flow
 from bowerbird.model import Flavour, Service
 from bowerbird.ports import FlavouredProvider, Part, TabledProvider

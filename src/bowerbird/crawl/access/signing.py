@@ -30,15 +30,15 @@ _TOO_MANY_LOGINS = "too many logins"
 class Signer:
     """Signs with each credential: with its secret as the vault has it, or with the session that it opens."""
 
-    def __init__(self, vault: Vault, transport: Transport, clock: Clock, book: BookedLogins | None = None) -> None:
-        """`book` keeps the account of logins; without it they are not counted."""
+    def __init__(self, vault: Vault, transport: Transport, clock: Clock, logins: BookedLogins | None = None) -> None:
+        """`logins` keeps the account of logins; without it they are not counted."""
         self._vault = vault
         self._redactor = Redactor()
         self.transport = DiscreetTransport(transport, self._redactor)
         """The way for everything that is signed here: no answer that it brings repeats a secret."""
         self._transport = transport
         self._clock = clock
-        self._book = book
+        self._logins = logins
         self._locks: dict[str, asyncio.Lock] = {}
         self._opened_at: dict[str, datetime] = {}
         self._stale: set[str] = set()
@@ -117,18 +117,18 @@ class Signer:
         self, credential: str, secret: Secret, request: Request, provider: LoginProvider, service: Service, *, renews: bool
     ) -> Secret | Answer:
         """Sends a login or a renewal when its limits allow it, and books it."""
-        if self._book is not None:
-            self._closed[credential] = await self._book.allowed(credential, provider, service, renews=renews)
+        if self._logins is not None:
+            self._closed[credential] = await self._logins.allowed(credential, provider, service, renews=renews)
             if (until := self.closed_until(credential)) is not None:
                 return self._too_many(until)
         answer = await self._transport.send(service, request)
         opened = provider.session(secret, answer)
-        if self._book is not None:
+        if self._logins is not None:
             told = structs.replace(answer, body=_refusal(answer))
             is_open = opened is not None
-            outcome = await self._book.book(credential, provider, service, told, is_open=is_open, renews=renews)
+            outcome = await self._logins.book(credential, provider, service, told, is_open=is_open, renews=renews)
             if outcome is Outcome.RATE_LIMITED:
-                self._closed[credential] = self._book.when(credential, provider, service, renews=renews)
+                self._closed[credential] = self._logins.when(credential, provider, service, renews=renews)
         if opened is not None:
             return self._kept(opened)
         # Its limits are those of logins, not of the call that needed it.
@@ -144,7 +144,7 @@ class Signer:
         return opened
 
     def _too_many(self, until: datetime) -> Answer:
-        """The answer that the service would give: it is not asked when we know it."""
+        """The refusal that the service would give. We know it, so we do not ask."""
         now = self._clock.now()
         wait = {"retry-after": str(-(-(until - now) // timedelta(seconds=1)))}
         return Answer(status=_TOO_MANY, headers=wait, sent_at=now, received_at=now, failure=_TOO_MANY_LOGINS)

@@ -45,7 +45,7 @@ class Tried(Struct, frozen=True):
     service: Service
     credential: Credential
     outcome: Outcome | None = None
-    """None: it was not tried now, for its limit is used up; whoever uses it up is taken."""
+    """None: not tried now, because its limit is used up. A credential that used up its limit works."""
     words: str = ""
     """The service's own."""
     answers: tuple[Answer, ...] = ()
@@ -88,35 +88,35 @@ class BookedTrials(Protocol):
 class Trier:
     """Tries credentials, each with one call, or with two where a session has expired."""
 
-    def __init__(self, sessions: Signer, book: BookedTrials | None) -> None:
-        self._sessions = sessions
-        self._book = book
+    def __init__(self, signer: Signer, trials: BookedTrials | None) -> None:
+        self._signer = signer
+        self._trials = trials
 
     async def tried(self, one: Candidate) -> Tried:
         """Makes the call, unless the limits speak against it now."""
         answers: list[Answer] = []
         outcome, words = await self._once(one, answers)
-        if outcome is Outcome.BAD_TOKEN and self._sessions.may_have_expired(one.credential.name, one.speaks):
-            self._sessions.renew(one.credential.name)
+        if outcome is Outcome.BAD_TOKEN and self._signer.may_have_expired(one.credential.name, one.speaks):
+            self._signer.renew(one.credential.name)
             outcome, words = await self._once(one, answers)
         return Tried(one.service, one.credential, outcome, words, tuple(answers), one.taken)
 
     async def _once(self, one: Candidate, answers: list[Answer]) -> tuple[Outcome | None, str]:
-        lease = await self._book.begin(one) if self._book else None
-        if self._book and lease is None:
+        lease = await self._trials.begin(one) if self._trials else None
+        if self._trials and lease is None:
             return None, ""
         answer = await self._asked(one)
         answers.append(answer)
         outcome, words = one.speaks.tried(answer)
         # Whom it asks about may be nobody: to say so, the service took the credential.
         outcome = Outcome.OK if outcome.is_about_target else outcome
-        if self._book and lease:
-            await self._book.end(lease, answer, outcome or of_limits(answer))
+        if self._trials and lease:
+            await self._trials.end(lease, answer, outcome or of_limits(answer))
         return outcome, words
 
     async def _asked(self, one: Candidate) -> Answer:
-        signed = await self._sessions.signed(one.request, one.credential.name, one.speaks, one.service)
-        return signed if isinstance(signed, Answer) else await self._sessions.transport.send(one.service, signed)
+        signed = await self._signer.signed(one.request, one.credential.name, one.speaks, one.service)
+        return signed if isinstance(signed, Answer) else await self._signer.transport.send(one.service, signed)
 
 
 class CalledTrials:

@@ -50,8 +50,8 @@ class Trail(Struct, frozen=True):
 
 
 async def bounded(tx: Transaction, lane: Lane, lease: Lease, page: Page) -> tuple[Page, Trail | None]:
-    """The page, or, where the list would never end or ends in nothing, the same page as its last, which counts as broken off;
-    and what is remembered of the listing."""
+    """The page, and what is remembered of the listing. If the list would never end, the page is marked as its last one, and as
+    cut off."""
     if page.outcome is not Outcome.OK or len(lease.tasks) != 1 or lease.tasks[0].pages == 0:
         return page, None
     trail = await _trail(tx, lease)

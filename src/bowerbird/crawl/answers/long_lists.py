@@ -43,8 +43,8 @@ class LongLists:
         level = 0 if settled.is_visit else (settled.pages // self._after).bit_length()
         if not level:
             return settled
-        standing = replace(settled.standing, priority=settled.standing.priority - level * _STEP)
-        return replace(settled, standing=standing)
+        placement = replace(settled.placement, priority=settled.placement.priority - level * _STEP)
+        return replace(settled, placement=placement)
 
 
 def as_ranked(task: Task) -> Task:

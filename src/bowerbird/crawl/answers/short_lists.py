@@ -26,13 +26,16 @@ insert into shortfalls (lane, target, cause, detail, after_at, before_at, missin
 _KNOWN = "select shortfall, missing from shortfalls where lane = ? and target = ? and detail = ?"
 _MORE = "update shortfalls set missing = ?, at = ?, call = ? where shortfall = ?"
 _LAST = "select cause, detail from shortfalls where lane = ? and target = ? order by shortfall desc limit 1"
-_OWED = """
-select u.posts, u.posts - (select count(*) from posts p where p.author = u.user_no and p.deleted_at is null) as missing,
-    (select min(p.created_at) from posts p where p.author = u.user_no) as oldest
+_OF_ACCOUNT = """
 from lanes l join services s on s.service = l.service join users u on u.user_no = coalesce(
     (select k.user_no from user_keys k where k.service = l.service and k.key = ?),
     (select x.user_no from users x where x.id = s.network || ':' || ?), (select x.user_no from users x where x.id = ?))
 where l.lane = ?
+"""
+_CLAIMED = f"select u.posts {_OF_ACCOUNT}"
+_OWED = f"""
+select u.posts - (select count(*) from posts p where p.author = u.user_no and p.deleted_at is null) as missing,
+    (select min(p.created_at) from posts p where p.author = u.user_no) as oldest {_OF_ACCOUNT}
 """
 
 
@@ -44,7 +47,8 @@ class Shortfall(Struct, frozen=True, kw_only=True):
     after: datetime | None = None
     before: datetime | None = None
     least: float | None = None
-    """Whether anything is missing only the account's own counter of posts can tell: it then exceeds this, and what is stored."""
+    """Only the account's own counter of posts can show that some are missing: it is then larger than this, and than what is
+    stored."""
 
 
 def shortfall(lane: Lane, task: Task, page: Page, now: datetime) -> Shortfall | None:
@@ -158,21 +162,28 @@ async def _is_known(tx: Transaction, lane: Lane, task: Task, found: Shortfall) -
 
 
 async def _write(tx: Transaction, lane: Lane, lease: Lease, found: Shortfall, now: datetime) -> None:
-    owed = await _owed(tx, lane, lease.tasks[0].target)
-    if found.least is not None and owed.claimed is not None and owed.claimed <= found.least:
+    target = lease.tasks[0].target
+    # Looked at first: to count what is stored of an account takes the longer the more it is.
+    if found.least is not None and await _claims_no_more(tx, lane, target, found.least):
         return
+    owed = await _owed(tx, lane, target)
     before = found.before or (owed.oldest if found.after is None and found.cause == "reach" else None)
     await tx.execute(
         _ADD,
-        *(lane.lane, lease.tasks[0].target, found.cause, found.detail[:500], _micros(found.after), _micros(before), owed.missing),
+        *(lane.lane, target, found.cause, found.detail[:500], _micros(found.after), _micros(before), owed.missing),
         *(to_micros(now), lease.call),
     )
+
+
+async def _claims_no_more(tx: Transaction, lane: Lane, target: str, least: float) -> bool:
+    """Whether the account's own counter of posts does not exceed so many."""
+    row = await tx.fetch_one(_CLAIMED, target, target, target, lane.lane) if lane.facet.lists_own_posts else None
+    return row is not None and row["posts"] is not None and row["posts"] <= least
 
 
 class _Owed(Struct, frozen=True):
     """What an account's own counter of posts says beside what is stored of it."""
 
-    claimed: int | None = None
     missing: int | None = None
     oldest: datetime | None = None
     """When the oldest stored one was written."""
@@ -184,7 +195,7 @@ async def _owed(tx: Transaction, lane: Lane, target: str) -> _Owed:
     row = await tx.fetch_one(_OWED, target, target, target, lane.lane)
     if row is None:
         return _Owed()
-    return _Owed(row["posts"], row["missing"], None if row["oldest"] is None else from_micros(row["oldest"]))
+    return _Owed(row["missing"], None if row["oldest"] is None else from_micros(row["oldest"]))
 
 
 def _micros(when: datetime | None) -> int | None:

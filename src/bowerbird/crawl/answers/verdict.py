@@ -80,16 +80,18 @@ def settled(visit: Visit, page: Page, verdict: Verdict, ranker: Ranker) -> Settl
     progress = progress_after(task, page, verdict)
     same_place = Placement(task.priority, now, task.memory)
     if verdict is Verdict.VISITED:
-        return Settled(task=task, progress=progress, standing=ranker.visited(visit))
+        return Settled(task=task, progress=progress, placement=ranker.visited(visit))
     if verdict is Verdict.CONTINUES:
         same_place = Placement(task.priority, now, ranker.continued(visit))
-        return Settled(task=task, progress=progress, standing=same_place, pages=task.pages + 1, is_visit=False)
+        return Settled(task=task, progress=progress, placement=same_place, pages=task.pages + 1, is_visit=False)
     if verdict is Verdict.DOUBTED:
         later = Placement(task.priority, now + retry_delay(task.pages), task.memory)
-        return Settled(task=task, progress=progress, standing=later, attempts=task.attempts, pages=task.pages + 1, is_visit=False)
+        return Settled(
+            task=task, progress=progress, placement=later, attempts=task.attempts, pages=task.pages + 1, is_visit=False
+        )
     if verdict is Verdict.UNASKED:
         return Settled(
-            task=task, progress=progress, standing=same_place, attempts=task.attempts, pages=task.pages, is_visit=False
+            task=task, progress=progress, placement=same_place, attempts=task.attempts, pages=task.pages, is_visit=False
         )
     attempts = task.attempts + 1
     later = Placement(task.priority, now + retry_delay(task.attempts), task.memory)
@@ -97,7 +99,7 @@ def settled(visit: Visit, page: Page, verdict: Verdict, ranker: Ranker) -> Settl
     return Settled(
         task=task,
         progress=progress,
-        standing=later,
+        placement=later,
         attempts=attempts,
         pages=0 if progress.cursor is None and task.progress.cursor is not None else task.pages,
         is_visit=False,

@@ -32,19 +32,27 @@ class Part(Struct, frozen=True):
         return f"{self.kind} {self.name}"
 
 
-class Standing(Struct, frozen=True):
+class ControlState(Struct, frozen=True):
     """How a crawl or a part of it stands, as somebody saw it who then asks for something else."""
 
-    state: str
-    wanted: str
+    state: CrawlState | None
+    """None: it is not in the store yet."""
+    wanted: CrawlState | None
 
-    def leads_to(self, now: Standing) -> bool:
-        """Whether nobody has wished for anything else since: it stands as it did, or came to what was wanted then."""
+    @classmethod
+    def told(cls, state: str, wanted: str) -> ControlState:
+        """As a form sends it back; raises `UserError` for what is no state."""
+        if unknown := {state, wanted} - {"", *CrawlState}:
+            raise UserError(f"{min(unknown)!r:.20} is no state of a crawl; look again")
+        return cls(CrawlState(state) if state else None, CrawlState(wanted) if wanted else None)
+
+    def leads_to(self, now: ControlState) -> bool:
+        """True if nobody asked for anything else since: the same wish, and the old state or the one wished for."""
         return now.wanted == self.wanted and now.state in (self.state, self.wanted)
 
 
 class Changed(UserError):
-    """Somebody else was faster: what is asked for was decided by what is no longer so. Nothing was done."""
+    """The crawl has changed since the user looked at it. Nothing was done."""
 
 
 class Wishes(Struct, frozen=True):
@@ -69,14 +77,14 @@ _FACETS = "select facet as name from lanes where crawl = ? order by lane"
 _LABELS = "select label as name from workers where name = ? and ended_at is null and label is not null order by worker"
 
 
-async def standing(tx: Transaction, name: str, part: Part | None = None) -> Standing | None:
+async def control_state(tx: Transaction, name: str, part: Part | None = None) -> ControlState | None:
     """How a crawl stands, or what is wanted of a part of it; None where there is no such crawl."""
     row = await tx.fetch_one(_CRAWL, name)
     if row is None or part is None:
-        return None if row is None else Standing(row["state"], row["wanted"])
+        return None if row is None else ControlState(CrawlState(row["state"]), CrawlState(row["wanted"]))
     wished = await tx.fetch(f"{_READ} and kind = ? and name = ?", row["crawl"], part.kind, part.name)
-    wanted = wished[0]["wanted"] if wished else CrawlState.RUNNING
-    return Standing(wanted, wanted)
+    wanted = CrawlState(wished[0]["wanted"]) if wished else CrawlState.RUNNING
+    return ControlState(wanted, wanted)
 
 
 async def ask_for(tx: Transaction, name: str, part: Part | None, wanted: CrawlState, now: datetime) -> None:
@@ -95,9 +103,9 @@ async def ask_for(tx: Transaction, name: str, part: Part | None, wanted: CrawlSt
     await wish(tx, row["crawl"], part.kind, part.name, wanted, now)
 
 
-async def check_unchanged(tx: Transaction, name: str, part: Part | None, seen: Standing) -> None:
+async def check_unchanged(tx: Transaction, name: str, part: Part | None, seen: ControlState) -> None:
     """Raises `Changed` where a crawl or its part no longer stands as somebody saw it, nor as they saw it was wanted."""
-    now = await standing(tx, name, part)
+    now = await control_state(tx, name, part)
     if now is not None and not seen.leads_to(now):
         what = f"{part.shown} of {name}" if part else name
         is_wished = "" if now.state == now.wanted else f", and asked to be {now.wanted}"

@@ -12,9 +12,9 @@ from bowerbird.crawl.life import controls, registry
 from bowerbird.crawl.life.clock_set_back import note_pulled_back, pull_back
 from bowerbird.crawl.life.plan_versions import OUTDATED, version_held
 from bowerbird.crawl.life.recovery import Recovery
-from bowerbird.crawl.process.enrolment import Enrolment
+from bowerbird.crawl.process.workers.enrolment import Enrolment
 from bowerbird.crawl.work.bookkeeping import Bookkeeping
-from bowerbird.crawl.work.lanes import Lanes
+from bowerbird.crawl.work.lanes import ServedLanes
 from bowerbird.crawl.work.targets import Targets
 from bowerbird.errors import BowerbirdError, Busy, DiskFull
 from bowerbird.flows.flow import Size
@@ -64,7 +64,7 @@ class Look(Struct, frozen=True):
 class Life:
     """One crawl and this process's place in it."""
 
-    def __init__(self, books: Bookkeeping, me: Enrolment, lanes: Lanes, targets: Targets) -> None:
+    def __init__(self, books: Bookkeeping, me: Enrolment, lanes: ServedLanes, targets: Targets) -> None:
         self._books = books
         self._me = me
         self._lanes = lanes

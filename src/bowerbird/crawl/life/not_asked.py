@@ -17,7 +17,7 @@ from bowerbird.model import Facet
 from bowerbird.ports import TabledProvider, Transaction
 
 if TYPE_CHECKING:
-    from bowerbird.crawl.process.enrolment import Enrolment
+    from bowerbird.crawl.process.workers.enrolment import Enrolment
     from bowerbird.crawl.work.lanes import Lane
 
 _MARK = "update lanes set left_out_at = case when left_out = ? then left_out_at else ? end, left_out = ? where lane = ?"
@@ -44,7 +44,7 @@ def kept(flow: Flow, lost: Collection[str]) -> Flow:
 async def mark(tx: Transaction, crawl: int, me: Enrolment, waiting: Mapping[int, Lane], now: datetime) -> None:
     """Writes down which lanes of a crawl are left out by now, and why; all others are asked.
 
-    Credentials are each worker's own: what one leaves out that joins others, these may ask.
+    Workers have different credentials: a lane that one worker leaves out may be asked by another.
     """
     known = [row["lane"] for row in await tx.fetch(_KNOWN, crawl)]
     await tx.execute_many(_CLEAR, [(lane,) for lane in known if lane not in waiting])

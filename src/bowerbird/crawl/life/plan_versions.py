@@ -15,10 +15,10 @@ import msgspec
 from msgspec import Struct, structs
 
 from bowerbird.clock import to_micros
-from bowerbird.crawl.process.enrolment import Enrolment
+from bowerbird.crawl.process.workers.enrolment import Enrolment
 from bowerbird.errors import UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan
-from bowerbird.flows.files.seed_list import SeedList
+from bowerbird.flows.files.sections.seed_list import SeedList
 from bowerbird.flows.flow import Edge
 from bowerbird.ports import Transaction
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from bowerbird.crawl.life import registry
-from bowerbird.crawl.process.claims import clear_claims
+from bowerbird.crawl.process.workers.claims import clear_claims
 from bowerbird.crawl.work.bookkeeping import QueryLog
 from bowerbird.model import Charge
 from bowerbird.ports import Frontier, Ledgers, Transaction
@@ -27,7 +27,7 @@ class Recovery:
         self._crawl = crawl
 
     async def recover(self, tx: Transaction, me: int, now: datetime) -> list[str]:
-        """Books abandoned calls as spent and makes their tasks ready; answers in words what waited for itself until now."""
+        """Books abandoned calls as spent and makes their tasks ready. Answers, in words, which limits dead calls had blocked."""
         await registry.end_workers(tx, await registry.dead_workers(tx, me, now), now)
         spent: list[Charge] = []
         for call, charges in await self._log.abandoned(tx, now):

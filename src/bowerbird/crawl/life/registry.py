@@ -11,7 +11,7 @@ from msgspec import Struct
 from bowerbird import __version__
 from bowerbird.clock import to_micros
 from bowerbird.crawl.life.moved_service import mend
-from bowerbird.crawl.process.identity import Process, myself, runs
+from bowerbird.crawl.process.workers.identity import Process, myself, runs
 from bowerbird.errors import UserError
 from bowerbird.flows.flow import Size
 from bowerbird.model import CrawlState, CredentialState, Service

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from bowerbird.crawl.process.tally import Tally
-from bowerbird.crawl.work.lanes import Lanes
+from bowerbird.crawl.work.lanes import ServedLanes
 from bowerbird.crawl.work.rhythm import EVEN, rhythm_of
 from bowerbird.crawl.work.scheduler import Scheduler
 from bowerbird.crawl.work.spread import Spread, is_leaning
@@ -19,7 +19,7 @@ _LEARN_EVERY = timedelta(hours=1)
 class Pacing:
     """Says when the next call may be made by the crawl's own spread, whatever the limits would allow."""
 
-    def __init__(self, spread: Spread, lanes: Lanes, scheduler: Scheduler, tally: Tally, clock: Clock) -> None:
+    def __init__(self, spread: Spread, lanes: ServedLanes, scheduler: Scheduler, tally: Tally, clock: Clock) -> None:
         self._spread = spread
         self._lanes = lanes.asked
         self._scheduler = scheduler

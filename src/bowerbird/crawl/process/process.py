@@ -95,8 +95,6 @@ class Process:
         """For how long the most silent part of the process has shown no sign of life."""
         return self._supervisor.longest_silence()
 
-    # -- the loop of calls ---------------------------------------------------------------------------------------
-
     async def _begin(self, seeds: Iterable[Arrival] | AsyncIterable[Arrival]) -> None:
         tally, begun = self._rules.tally, await self._life.begin()
         self.is_begun = True
@@ -143,8 +141,6 @@ class Process:
         """Ends the loop of calls with what it has in flight; it begins again at once."""
         if self._loop is not None:
             self._loop.cancel()
-
-    # -- the watch -----------------------------------------------------------------------------------------------
 
     async def _watch(self, every: timedelta) -> None:
         while True:

@@ -12,12 +12,17 @@ from bowerbird.ports import Clock
 T = TypeVar("T")
 
 RESTARTS = Backoff(first=timedelta(seconds=1), most=timedelta(minutes=5))
+AWAY = Backoff(first=timedelta(seconds=2), most=timedelta(seconds=30))
+"""After a database that does not answer: not for long, because others wait for it."""
 STEADY = timedelta(minutes=10)
 """What ran for so long has recovered: its next crash waits shortly again."""
 
 
 async def keep_running(
-    run: Callable[[], Awaitable[T]], clock: Clock, crashed: Callable[[Exception, timedelta], Awaitable[bool]]
+    run: Callable[[], Awaitable[T]],
+    clock: Clock,
+    crashed: Callable[[Exception, timedelta], Awaitable[bool]],
+    restarts: Backoff = RESTARTS,
 ) -> T:
     """Runs something until it comes to its own end, and answers with that; after a crash it begins again, each time later.
 
@@ -30,7 +35,7 @@ async def keep_running(
             return await run()
         except Exception as error:
             failures = 1 if clock.now() - began >= STEADY else failures + 1
-            wait = RESTARTS.wait(failures)
+            wait = restarts.wait(failures)
             if not await crashed(error, wait):
                 raise
         await clock.sleep_until(clock.now() + wait)

@@ -54,7 +54,7 @@ class StopRules:
         return self._stop.reached(structs.replace(size, calls=size.calls + in_flight, elapsed=elapsed, earlier=before)) or ""
 
     def is_fed(self) -> bool:
-        """Whether a part may still add targets that were listed before; who has ended that does not begin again."""
+        """Whether a part may still add targets that were listed before. A part that has finished adding does not begin again."""
         if self._feeding:
             self._feeding = [feeds for feeds in self._feeding if feeds()]
         return bool(self._feeding)

@@ -140,7 +140,7 @@ class Supervisor:
         return self._clock.now() - max(part.is_alive_since(), part.since)
 
     async def _start_again(self, part: Part) -> None:
-        """What does not let go in time is left alone: two of it would be worse; the next look tries again."""
+        """A part that does not stop in time is not started again, because two of it would do harm. The next look tries again."""
         task = self._running[part.name]
         task.cancel()
         await self._wait([task], self._clock.now() + _LAST_BREATH, asyncio.Event())

@@ -41,6 +41,8 @@ class Worker:
         self._has_moved = False
         """Since then a call began or came home."""
         self._rests_until: datetime | None = None
+        self._seems_empty = False
+        """The last time that was asked nothing was left, neither now nor later."""
 
     def is_alive_since(self) -> datetime:
         """When a call last began or came home; while nothing is in flight and it rests on purpose, it is alive now."""
@@ -74,6 +76,8 @@ class Worker:
     async def _loop(self, slots: int, rules: StopRules) -> None:
         while self._ending is None and self._trouble is None:
             self._changed.clear()
+            # Known until the next question, and no longer: what was so before a pause says nothing.
+            seemed_empty, self._seems_empty = self._seems_empty, False
             if self._has_moved or not self._calls:
                 self._moved_at, self._has_moved = self._clock.now(), False
             in_flight = sum(not call.done() for call in self._calls)
@@ -85,7 +89,7 @@ class Worker:
                 await self._hold(until)
             else:
                 try:
-                    await self._step(self._room(slots, rules), rules)
+                    await self._step(self._room(slots, rules), rules, seemed_empty)
                 except Exception as error:
                     # Whatever it is, what is in flight comes home first.
                     self._trouble = error
@@ -105,7 +109,7 @@ class Worker:
         await self._clock.wait(self._changed, until)
         self._rests_until = self._tally.paced_until = None
 
-    async def _step(self, room: int, rules: StopRules) -> None:
+    async def _step(self, room: int, rules: StopRules, seemed_empty: bool) -> None:
         # Asked before anything is awaited: who ends feeding meanwhile may have left something.
         is_fed = rules.is_fed()
         try:
@@ -119,7 +123,11 @@ class Worker:
             for lease in work.leases:
                 self._start(lease)
         elif isinstance(work, Nothing) or work.at > self._clock.now():
-            await self._rest(work, is_fed, rules)
+            ending = await self._rest(work, is_fed, rules)
+            # Asked once more: what a dead worker held may have become ready after this question and before the next.
+            self._seems_empty = ending is not None and isinstance(work, Nothing)
+            if ending and (seemed_empty or not self._seems_empty):
+                self.end(ending)
         # A burst of leases must not keep answers waiting.
         await asyncio.sleep(0)
 
@@ -181,19 +189,20 @@ class Worker:
     async def _drop(self, lease: Lease, loss: Loss) -> int:
         return await self._patiently(lambda: self._source.drop(lease, loss))
 
-    async def _rest(self, work: Later | Nothing, is_fed: bool, rules: StopRules) -> None:
-        """Waits for the next window, the next due task, an answer or a control, whichever comes first."""
+    async def _rest(self, work: Later | Nothing, is_fed: bool, rules: StopRules) -> Ending | None:
+        """Waits for the next window, the next due task, an answer or a control, whichever comes first. Where none can come
+        it says how the crawl would end."""
         # Asked before anything is awaited: a call that comes home meanwhile may have made something ready.
         is_alone = not self._calls
         until, due = work.at if isinstance(work, Later) else None, await self._patiently(self._source.wake)
         now = self._clock.now()
         if is_alone and not is_fed and (ending := self._over(until, due, rules)):
-            self.end(ending)
-            return
+            return ending
         self._tally.waits(until, due.at)
         self._rests_until = min(time for time in (until, due.at, now + self._glance) if time is not None)
         await self._clock.wait(self._changed, self._rests_until)
         self._rests_until = None
+        return None
 
     def _over(self, until: datetime | None, due: Due, rules: StopRules) -> Ending | None:
         """How the crawl ends when nothing is in flight and nothing may be asked before `until`; None when it goes on."""

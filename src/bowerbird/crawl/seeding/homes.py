@@ -16,7 +16,7 @@ class Home(NamedTuple):
     target: str
 
 
-class Homes:
+class HomeServers:
     """The named servers of a crawl by host; a server that is not named has no home here."""
 
     def __init__(self, lookups: Mapping[str, int]) -> None:

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from bowerbird.crawl.seeding.homes import host_of
 from bowerbird.errors import UserError
-from bowerbird.flows.files.seed_list import Seed, is_text
+from bowerbird.flows.files.sections.seed_list import Seed, is_text
 from bowerbird.flows.flow import Flow
 from bowerbird.model import NETWORKS, Facet, KeyForm, Service, Subject
 from bowerbird.ports import Provider

@@ -63,7 +63,7 @@ class FlowSeeder:
         return tuple(arrivals.values())
 
     def _speaks(self, facet: str, page: Page) -> bool:
-        """Whether a page without any item still leads somewhere: an empty list has an owner."""
+        """Whether an empty page can add targets: the owner of the list is one."""
         return facet in self._tells_of_empty and page.outcome is Outcome.OK
 
     def _arrival(self, way: _Way, found: Found, depth: int, view: PageView) -> Arrival:

@@ -6,13 +6,13 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Ma
 
 from msgspec import Struct
 
-from bowerbird.crawl.seeding.homes import Homes
+from bowerbird.crawl.seeding.homes import HomeServers
 from bowerbird.crawl.seeding.meaning import SeedMeanings, UnusableSeeds
 from bowerbird.crawl.seeding.seeder import seed_arrival
 from bowerbird.crawl.work.lanes import Lane
 from bowerbird.errors import UserError
-from bowerbird.flows.files.place_plans import SearchPlan
-from bowerbird.flows.files.seed_list import Seed
+from bowerbird.flows.files.sections.place_plans import SearchPlan
+from bowerbird.flows.files.sections.seed_list import Seed
 from bowerbird.model import Arrival
 
 
@@ -21,7 +21,7 @@ class SeedTargets(Struct, frozen=True):
 
     ground: SeedMeanings
     lanes: Mapping[str, Mapping[str, Lane]]
-    homes: Homes
+    homes: HomeServers
 
     def written(self, text: str) -> Arrival:
         """The target a person means; a handle of another server of the crawl goes to that server."""
@@ -43,7 +43,7 @@ class SeedTargets(Struct, frozen=True):
             yield from (seed_arrival(lane, target) for target in search.targets)
 
 
-def seed_targets(ground: SeedMeanings, lanes: Iterable[Lane], homes: Homes) -> SeedTargets:
+def seed_targets(ground: SeedMeanings, lanes: Iterable[Lane], homes: HomeServers) -> SeedTargets:
     by_service: dict[str, dict[str, Lane]] = {}
     for lane in lanes:
         by_service.setdefault(lane.service.name, {})[lane.facet.name] = lane

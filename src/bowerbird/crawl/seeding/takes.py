@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from bowerbird.crawl.seeding.facts import Found, PageView
-from bowerbird.model import NETWORKS, Post, PostKind, ReactionKind, Relation, Subject, Task, tag_form
+from bowerbird.model import NETWORKS, TRAITS, KeyForm, Post, PostKind, ReactionKind, Relation, Subject, Task, tag_form
 
 _PREFIXES = tuple(f"{network}:" for network in NETWORKS)
 
 
-_GLOBAL_KEYS = ("did:", "at://")
+_GLOBAL_KEYS = tuple(mark for each in TRAITS.values() if each.network.keys is KeyForm.SAME for mark in each.shortcuts.marks)
 
 
 def _key_in(name: str) -> str | None:

@@ -12,8 +12,8 @@ from msgspec import Struct
 from bowerbird.model import Ended
 from bowerbird.ports import Clock, Connection
 
-MOST_MESSAGES = 20_000
-MOST_BYTES = 16 * 1024 * 1024
+MOST_MESSAGES = 60_000
+MOST_BYTES = 40 * 1024 * 1024
 _QUIET_TURNS = 3
 """So many turns of the loop without a message mean that none is there."""
 SILENT = Ended("not even a sign of life for too long")

@@ -47,10 +47,10 @@ class Successor(Struct, frozen=True):
 class Retuner:
     """Changes what one stream hears."""
 
-    def __init__(self, stream: Stream, dialler: Connector, logbook: StreamLog, clock: Clock) -> None:
+    def __init__(self, stream: Stream, dialler: Connector, stream_log: StreamLog, clock: Clock) -> None:
         self._stream = stream
         self._dialler = dialler
-        self._logbook = logbook
+        self._stream_log = stream_log
         self._clock = clock
         self._written = stream.wanted
         """As the crawl file says."""
@@ -66,7 +66,7 @@ class Retuner:
                 "runs: give the crawl file another stream"
             )
         options = self._stream.provider.subscription(wanted.channel, wanted.options).options
-        return await self._logbook.write(lambda tx, now: self._ask(tx, options, reason, now))
+        return await self._stream_log.write(lambda tx, now: self._ask(tx, options, reason, now))
 
     async def _ask(self, tx: Transaction, options: Mapping[str, tuple[str, ...]], reason: Reason, now: datetime) -> bool:
         (row,) = await tx.fetch(_LATEST, self._stream.stream)
@@ -83,9 +83,9 @@ class Retuner:
 
     def wanted(self) -> Subscription | None:
         """What the stream is to hear from now on; None where it hears that already, or a change must wait."""
-        if self._logbook.position.tuned == self._tuned or self._clock.now() < self._not_before:
+        if self._stream_log.position.tuned == self._tuned or self._clock.now() < self._not_before:
             return None
-        return self._read(self._logbook.position.tuned)
+        return self._read(self._stream_log.position.tuned)
 
     def _read(self, tuned: str | None) -> Subscription:
         options = self._written.options if tuned is None else msgspec.json.decode(tuned, type=dict[str, tuple[str, ...]])
@@ -93,7 +93,7 @@ class Retuner:
 
     async def adopt(self) -> None:
         """Has the next connection hear what the stream is to hear by now."""
-        tuned = self._logbook.position.tuned
+        tuned = self._stream_log.position.tuned
         if tuned != self._tuned:
             self._stream.tuning.wanted = self._read(tuned)
             await self.took_effect(tuned, OTHER_LINE)
@@ -101,7 +101,7 @@ class Retuner:
     async def took_effect(self, tuned: str | None, manner: str) -> None:
         """Writes down since when the stream hears so."""
         self._tuned = tuned
-        await self._logbook.write(lambda tx, now: tx.execute(_EFFECTIVE, to_micros(now), manner, self._stream.stream))
+        await self._stream_log.write(lambda tx, now: tx.execute(_EFFECTIVE, to_micros(now), manner, self._stream.stream))
 
     async def change(self, after: Subscription) -> Retuned | None:
         """Has the service change what the open connection brings; None when it did not."""
@@ -111,21 +111,21 @@ class Retuner:
             return None
         changed, answer = await self._dialler.change(self._stream.wanted, after)
         if begun is not None:
-            await self._logbook.end_beside(begun, changed if isinstance(changed, Refusal) else None, answer)
+            await self._stream_log.end_second(begun, changed if isinstance(changed, Refusal) else None, answer)
         if isinstance(changed, Refusal):
             await self._refused(changed)
             return None
         return changed
 
     async def _begin(self, is_asked: bool) -> Call | datetime | None:
-        return await self._logbook.begin_beside(self._stream.changes) if is_asked else None
+        return await self._stream_log.begin_second(self._stream.changes) if is_asked else None
 
     async def succeed(self, after: Subscription) -> Successor | None:
         """Opens a connection that hears something else beside the one that is open; None when there is none."""
         if len(self._stream.keys.names) > 1:
             # Some services end the older of two connections of one account.
             self._stream.keys.turn()
-        begun = await self._logbook.begin_beside(self._stream.charges)
+        begun = await self._stream_log.begin_second(self._stream.charges)
         if isinstance(begun, datetime):
             self._not_before = begun
             return None
@@ -133,7 +133,7 @@ class Retuner:
         line = await self._dialler.dial(None)
         if isinstance(line, Refusal):
             self._stream.tuning.wanted = before
-            await self._logbook.end_beside(begun, line, line.answer)
+            await self._stream_log.end_second(begun, line, line.answer)
             await self._refused(line)
             return None
         return Successor(begun, line)
@@ -145,12 +145,14 @@ class Retuner:
             self._not_before = now + (page.retry_after or _AGAIN)
             return
         reason = Reason(self._stream.service.name, f"not changed, because the service refuses it: {page.detail}")
-        options = [msgspec.json.encode(self._read(each).options).decode() for each in (self._logbook.position.tuned, self._tuned)]
+        options = [
+            msgspec.json.encode(self._read(each).options).decode() for each in (self._stream_log.position.tuned, self._tuned)
+        ]
 
         async def work(tx: Transaction, now: datetime) -> None:
             await tx.execute(_TUNE, self._tuned, self._stream.stream)
             await tx.execute(_REFUSED, self._stream.stream)
             await self._record(tx, reason, "kept", (options[0], options[1]), now)
 
-        await self._logbook.write(work)
-        await self._logbook.keep(StreamState.LIVE)
+        await self._stream_log.write(work)
+        await self._stream_log.keep(StreamState.LIVE)

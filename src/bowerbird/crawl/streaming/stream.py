@@ -44,7 +44,7 @@ class Pace:
         self._most = max(self._most * 0.5 ** (passed / _HALF_LIFE), float(sum(count for _, count in self._recent)))
 
 
-class Key(Struct, frozen=True):
+class StreamKey(Struct, frozen=True):
     """One way to open a stream: as whom, and what a connection then takes from each bucket."""
 
     credential: str | None = None
@@ -53,15 +53,15 @@ class Key(Struct, frozen=True):
     """What a change takes that is asked of the service while a connection is open."""
 
 
-class Keys:
+class KeyRotation:
     """Whom a stream is opened as: one of those that may, until the service refuses it."""
 
-    def __init__(self, keys: Sequence[Key] = (Key(),)) -> None:
+    def __init__(self, keys: Sequence[StreamKey] = (StreamKey(),)) -> None:
         self._keys = tuple(keys)
         self._place = 0
 
     @property
-    def current(self) -> Key:
+    def current(self) -> StreamKey:
         return self._keys[self._place]
 
     @property
@@ -97,7 +97,7 @@ class Stream(Struct, frozen=True, kw_only=True):
     """The same service as the connection reaches it: many networks stream from another host than they answer from."""
     provider: StreamProvider
     seeder: Seeder
-    keys: Keys
+    keys: KeyRotation
     pace: Pace = field(default_factory=Pace)
     sieve: Sieve | None = None
     """Chooses what is saved of what it brings; None: everything."""
@@ -109,8 +109,8 @@ class Stream(Struct, frozen=True, kw_only=True):
 
     @property
     def charges(self) -> tuple[Charge, ...]:
-        """What opening a connection takes from each bucket; where each post costs, at least what two busy seconds bring: what a
-        killed worker had not booked, and half of it for what is on its way when the stream hangs up."""
+        """What opening a connection takes from each bucket. Where each post costs money, at least two busy seconds: one for what
+        a killed worker had not booked, one for posts under way when the stream hangs up."""
         return tuple(_at_least(charge, self.pace.busiest) for charge in self.keys.current.charges)
 
     def needs(self) -> tuple[Charge, ...]:

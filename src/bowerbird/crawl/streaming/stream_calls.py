@@ -9,9 +9,9 @@ from typing import TypeVar
 from msgspec import Struct, structs
 
 from bowerbird.crawl.life import registry
-from bowerbird.crawl.process.claims import WorkerClaims
 from bowerbird.crawl.process.patience import patiently
 from bowerbird.crawl.process.tally import Tally
+from bowerbird.crawl.process.workers.claims import WorkerClaims
 from bowerbird.crawl.streaming import stream_rows
 from bowerbird.crawl.streaming.connecting import Refusal
 from bowerbird.crawl.streaming.filling import Filler
@@ -48,7 +48,7 @@ class StreamLog:
         self._position: Position | None = None
         self.lease: Call | None = None
         """The call that is out: the connection, from before it is opened until it has ended."""
-        self.beside: Call | None = None
+        self.second: Call | None = None
         """A second call: for a change, or for the connection that is to follow the one that is open."""
         self.seam = Seam()
 
@@ -100,8 +100,6 @@ class StreamLog:
 
         return await patiently(once, self._books.clock, self._tally.blocked)
 
-    # -- the hold ------------------------------------------------------------------------------------------------
-
     async def take(self) -> datetime | None:
         """Takes the stream; if another worker has it, says when its hold runs out."""
 
@@ -135,8 +133,6 @@ class StreamLog:
         await self.write(lambda tx, _: stream_rows.release(tx, self._claims, position))
         self._position = None
 
-    # -- calls ---------------------------------------------------------------------------------------------------
-
     async def begin_call(self) -> datetime | None:
         """Charges a connection and logs it before it is opened; if its limits say later, answers when."""
 
@@ -146,10 +142,10 @@ class StreamLog:
         self.lease = begun
         return None
 
-    async def begin_beside(self, charges: Sequence[Charge]) -> Call | datetime:
+    async def begin_second(self, charges: Sequence[Charge]) -> Call | datetime:
         """The same for a second call while a connection is open."""
         begun = await self._begin(charges, StreamState.LIVE)
-        self.beside = begun if isinstance(begun, Call) else None
+        self.second = begun if isinstance(begun, Call) else None
         return begun
 
     async def _begin(self, charges: Sequence[Charge], state: StreamState) -> Call | datetime:
@@ -186,17 +182,17 @@ class StreamLog:
         self.lease = None
         self._landed(refusal.page.outcome, refusal.page.detail)
 
-    async def end_beside(self, lease: Call, refusal: Refusal | None, answer: Answer | None) -> None:
+    async def end_second(self, lease: Call, refusal: Refusal | None, answer: Answer | None) -> None:
         """Ends a second call that led to no connection: a change that was made, or whatever was refused."""
         now = self._books.clock.now()
         done = Refusal(Page(), answer or Answer(status=200, sent_at=now, received_at=now), is_ours=False)
         await self._ended(lease, refusal or done)
-        self.beside = None
+        self.second = None
         self._landed((refusal or done).page.outcome, (refusal or done).page.detail)
 
     def take_over(self, lease: Call) -> None:
         """The second call is the connection from now on."""
-        self.lease, self.beside = lease, None
+        self.lease, self.second = lease, None
 
     async def _ended(self, lease: Call, refusal: Refusal) -> None:
         page = refusal.page
@@ -278,8 +274,8 @@ class StreamLog:
 
     async def abandon(self, why: str) -> None:
         """Books a call that will not be heard of again: it is spent, and the log says why."""
-        leases = [lease for lease in (self.lease, self.beside) if lease is not None]
-        self.lease = self.beside = self._position = None
+        leases = [lease for lease in (self.lease, self.second) if lease is not None]
+        self.lease = self.second = self._position = None
 
         async def work(tx: Transaction, now: datetime) -> None:
             for lease in leases:

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 from msgspec import structs
 
-from bowerbird.crawl.streaming.batches import BatchWriter, Dictation
-from bowerbird.crawl.streaming.buffer import MOST_MESSAGES, SILENT, Batch, Buffer, OpenLine
+from bowerbird.crawl.streaming.batches import BatchWriter, HeardBatch
+from bowerbird.crawl.streaming.buffer import MOST_MESSAGES, SILENT, Buffer, OpenLine
 from bowerbird.crawl.streaming.connecting import Connector, Line, Refusal
 from bowerbird.crawl.streaming.filling import Filler
 from bowerbird.crawl.streaming.gaps import Cause
@@ -23,8 +23,6 @@ from bowerbird.model import Call, Ended, Heard, NoticeKind, Outcome, Reason, Str
 from bowerbird.model.wording import told
 from bowerbird.ports import Listener, Part
 
-MOST_AT_ONCE = 20_000
-"""Messages in one transaction: as many as wait, so that a backlog is written in larger and cheaper pieces."""
 BEAT = timedelta(seconds=20)
 """How often the hold on the stream is renewed when nothing else is written."""
 STEADY = timedelta(minutes=1)
@@ -55,10 +53,10 @@ class Streamer:
         self._stream = stream
         self._tally = hearing.tally
         self._dialler = Connector(hearing.transport, hearing.signer, books.clock, stream)
-        self._logbook = StreamLog(books, stream, filler, hearing.tally)
-        self._scribe = BatchWriter(hearing, stream, self._logbook)
+        self._stream_log = StreamLog(books, stream, filler, hearing.tally)
+        self._writer = BatchWriter(hearing, stream, self._stream_log)
         self._waits = Waits(stream.channel)
-        self._retuner = Retuner(stream, self._dialler, self._logbook, books.clock)
+        self._retuner = Retuner(stream, self._dialler, self._stream_log, books.clock)
         self._successor: tuple[Call, Line, OpenLine] | None = None
         self._turns_at = NEVER
         """When a change that is under way ends: nothing of what was heard before can come any more."""
@@ -122,17 +120,17 @@ class Streamer:
         """Listens until ended. A stream that another worker holds is waited for; one that is taken from us is let go."""
         while not self._ending.is_set():
             try:
-                await self._logbook.abandon("the streamer broke down and began again")
+                await self._stream_log.abandon("the streamer broke down and began again")
                 if await self._take():
                     await self._listen()
             except Fenced as fenced:
                 self._tally.fenced += 1
                 self._tally.blocked(str(fenced), self._clock.now())
-                await self._logbook.abandon(str(fenced))
+                await self._stream_log.abandon(str(fenced))
 
     async def _take(self) -> bool:
         """Whether the stream is ours; if not, the time to try again has been waited for."""
-        held_until = await self._logbook.take()
+        held_until = await self._stream_log.take()
         if held_until is None:
             return True
         now = self._alive_at = self._clock.now()
@@ -145,7 +143,7 @@ class Streamer:
         cause = Cause.START
         while await self._begin_call():
             await self._retuner.adopt()
-            line = await self._dialler.dial(self._logbook.position.cursor)
+            line = await self._dialler.dial(self._stream_log.position.cursor)
             if isinstance(line, Refusal):
                 trouble = await self._refused(line)
                 cause = cause if cause is Cause.START else Cause.OUTAGE
@@ -155,7 +153,7 @@ class Streamer:
                 pause = await self._pause(trouble)
                 self._is_refused = pause.state == REFUSED and trouble.outcome in _ABOUT_US
                 await self._rest(pause)
-        await self._logbook.release()
+        await self._stream_log.release()
 
     async def _begin_call(self) -> bool:
         """Whether a call was begun; if its limits say later, that is waited for. False when the end has come."""
@@ -163,7 +161,7 @@ class Streamer:
             await self._while_paused()
             if self._ending.is_set():
                 break
-            allowed_at = await self._logbook.begin_call()
+            allowed_at = await self._stream_log.begin_call()
             if allowed_at is None:
                 return True
             await self._rest(Pause(allowed_at - self._clock.now(), StreamState.WAITING, self._held_back()))
@@ -176,7 +174,7 @@ class Streamer:
     async def _while_paused(self) -> None:
         while not self._resumed.is_set():
             now = self._alive_at = self._clock.now()
-            await self._logbook.keep(StreamState.PAUSED)
+            await self._stream_log.keep(StreamState.PAUSED)
             await self._clock.wait(self._resumed, now + BEAT)
 
     async def _rest(self, pause: Pause) -> None:
@@ -184,11 +182,11 @@ class Streamer:
         until = self._clock.now() + pause.wait
         while (now := self._clock.now()) < until and not self._ending.is_set():
             self._alive_at = now
-            await self._logbook.keep(pause.state, pause.words)
+            await self._stream_log.keep(pause.state, pause.words)
             await self._clock.wait(self._ending, min(until, now + BEAT))
 
     async def _refused(self, refusal: Refusal) -> Trouble:
-        await self._logbook.refused(refusal)
+        await self._stream_log.refused(refusal)
         page = refusal.page
         self._refusal = told(page.outcome, page.detail)
         return Trouble(outcome=page.outcome, words=self._refusal, retry_after=page.retry_after)
@@ -202,10 +200,8 @@ class Streamer:
             return Pause(timedelta(0), StreamState.WAITING, trouble.words)
         # Where only this stream is refused to it, the rest of the service may take it well.
         if trouble.outcome is Outcome.BAD_TOKEN:
-            await self._logbook.refuse(credential, trouble.words)
+            await self._stream_log.refuse(credential, trouble.words)
         return Pause(timedelta(0), StreamState.WAITING, trouble.words) if self._stream.keys.turn() else self._waits.after(trouble)
-
-    # -- one connection ------------------------------------------------------------------------------------------
 
     async def _converse(self, line: Line, cause: Cause) -> tuple[Trouble, Cause]:
         """Saves what a connection says, and those that follow it without a break, until the last ends; answers why, and what the
@@ -216,7 +212,7 @@ class Streamer:
             trouble, cause = await self._hear_out(opened, line, listener, cause)
             while (after := self._successor) is not None:
                 (_, line, opened), self._successor = after, None
-                self._logbook.take_over(after[0])
+                self._stream_log.take_over(after[0])
                 joins = trouble.words == RETUNED.reason
                 trouble, cause = await self._hear_out(opened, line, listener, None if joins else Cause.RETUNE)
         finally:
@@ -230,7 +226,7 @@ class Streamer:
         return OpenLine(line.connection, buffer, self._stream.channel.silence, self._clock)
 
     async def _hear_out(self, opened: OpenLine, line: Line, listener: Listener, cause: Cause | None) -> tuple[Trouble, Cause]:
-        began_at, began_from = self._clock.now(), self._logbook.position.cursor
+        began_at, began_from = self._clock.now(), self._stream_log.position.cursor
         self._has_connected, self._turns_at, self._rules = True, NEVER, line.opening.rules
         buffer = self._buffer = opened.buffer
         try:
@@ -238,7 +234,7 @@ class Streamer:
                 buffer.end(STOPPED)
             elif not self._resumed.is_set():
                 buffer.end(PAUSED)
-            await self._logbook.connected(line.answer, cause)
+            await self._stream_log.connected(line.answer, cause)
             trouble = await self._write_down(opened, listener)
             opened.check()
         finally:
@@ -248,16 +244,16 @@ class Streamer:
             self._waits.succeeded()
         if self._is_blocked(buffer, began_from):
             trouble = Trouble(outcome=Outcome.BAD_REQUEST, words=self._overlong(), was_open=True, is_final=True)
-        await self._logbook.hung_up(trouble, buffer.alive_at)
+        await self._stream_log.hung_up(trouble, buffer.alive_at)
         if trouble.words == RESTARTED:
-            await self._logbook.restart()
+            await self._stream_log.restart()
         causes = {SILENT: Cause.SILENCE, PAUSED: Cause.PAUSE, RETUNED: Cause.RETUNE}
         return trouble, causes.get(buffer.ended, Cause.CUT) if buffer.ended is not None else Cause.CUT
 
     def _is_blocked(self, buffer: Buffer, began_from: str | None) -> bool:
         """Whether a message too large to be taken stands right behind the cursor: every further try would end there again."""
         is_overlong = buffer.ended is not None and buffer.ended.status == TOO_BIG
-        return is_overlong and began_from is not None and self._logbook.position.cursor == began_from
+        return is_overlong and began_from is not None and self._stream_log.position.cursor == began_from
 
     def _overlong(self) -> str:
         left_out = (
@@ -270,22 +266,24 @@ class Streamer:
 
     def _listener(self, line: Line) -> Listener:
         stream = self._stream
-        return stream.provider.listener(stream.wanted, line.opening, stream.service, self._logbook.position.cursor)
+        return stream.provider.listener(stream.wanted, line.opening, stream.service, self._stream_log.position.cursor)
 
     async def _write_down(self, opened: OpenLine, listener: Listener) -> Trouble:
         """Saves batch after batch until the connection has ended and nothing is left of it."""
         trouble: Trouble | None = None
         buffer, has_begun, beat_at = opened.buffer, False, self._clock.now() + BEAT
         while True:
-            batch = await buffer.take(MOST_AT_ONCE, self._clock.now() if self._is_asked else min(beat_at, self._turns_at))
-            if buffer.ended is not None and self._logbook.held:
+            batch = await buffer.take(self._writer.at_once, self._clock.now() if self._is_asked else min(beat_at, self._turns_at))
+            if buffer.ended is not None and self._stream_log.held:
                 # Before anything is saved: what still comes meanwhile would cost.
                 await opened.hang_up()
             if batch is not None:
-                heard, has_begun = _understood(batch, listener, has_begun)
-                self._stream.pace.heard(sum(each.events for each in heard), batch.received_at)
-                await self._scribe.save(Dictation(heard, batch.size, batch.received_at))
-                trouble = trouble or self._judged(heard, buffer)
+                said = HeardBatch(self._stream, listener, batch)
+                has_begun = has_begun or said.begin()
+                # Its messages are let go of as they are understood.
+                batch = None
+                await self._writer.save(said)
+                trouble = trouble or self._judged(said.heard, buffer)
             elif buffer.ended is not None and not len(buffer):
                 # Who opened another connection expects that the service may end this one.
                 ended = trouble or trouble_of(buffer.ended)
@@ -293,11 +291,9 @@ class Streamer:
             now = self._alive_at = self._clock.now()
             if now >= beat_at or self._is_asked:
                 beat_at, self._is_asked = now + BEAT, False
-                await self._logbook.keep(StreamState.LIVE, alive_at=None if len(buffer) else buffer.alive_at)
+                await self._stream_log.keep(StreamState.LIVE, alive_at=None if len(buffer) else buffer.alive_at)
             if buffer.ended is None:
                 await self._retuned(opened, listener, now)
-
-    # -- another subscription ------------------------------------------------------------------------------------
 
     @property
     def wanted(self) -> Subscription:
@@ -322,7 +318,7 @@ class Streamer:
             listener.retune(self._stream.wanted, self._rules)
         if self._turns_at != NEVER or (after := self._retuner.wanted()) is None:
             return
-        tuned = self._logbook.position.tuned
+        tuned = self._stream_log.position.tuned
         if self._stream.provider.retune(self._stream.wanted, after, ()) is not None:
             await self._change(opened, listener, after, tuned)
         elif self._stream.channel.has_cursor:
@@ -360,31 +356,18 @@ class Streamer:
     def _restarting(self, heard: list[Heard]) -> Trouble | None:
         """Whether our cursor lies ahead of a service that can give its oldest instead: all it has is then heard again."""
         is_ahead = any(notice.kind is NoticeKind.FUTURE for each in heard for notice in each.notices)
-        if not is_ahead or not self._stream.channel.restart or self._logbook.position.cursor == self._stream.channel.restart:
+        if not is_ahead or not self._stream.channel.restart or self._stream_log.position.cursor == self._stream.channel.restart:
             return None
         return Trouble(outcome=Outcome.OK, words=RESTARTED, was_open=True)
 
     def _spent(self) -> Trouble | None:
         """Whether the reserve is half used and cannot be filled up: the other half is for what is on its way already."""
         full = {charge.bucket: charge.amount for charge in self._stream.charges}
-        if all(charge.amount * 2 > full[charge.bucket] for charge in self._logbook.held):
+        if all(charge.amount * 2 > full[charge.bucket] for charge in self._stream_log.held):
             return None
         return Trouble(outcome=Outcome.OK, words="what the stream may cost is used up", was_open=True)
 
     def _most_unsaved(self) -> int:
         """How many messages may be received before they are booked: where each costs, a part of what is reserved for them."""
-        reserves = [charge.amount // charge.limit.per_result for charge in self._logbook.held if charge.limit.per_result]
+        reserves = [charge.amount // charge.limit.per_result for charge in self._stream_log.held if charge.limit.per_result]
         return min([MOST_MESSAGES, *(max(1, reserve // 4) for reserve in reserves)])
-
-
-def _understood(batch: Batch, listener: Listener, has_begun: bool) -> tuple[list[Heard], bool]:
-    """What a batch says. The first event of a connection is heard alone, so that the end of a gap is known exactly."""
-    heard: list[Heard] = []
-    alone = 0
-    while not has_begun and alone < len(batch.messages):
-        heard.append(listener.hear(batch.messages[alone : alone + 1]))
-        has_begun = heard[-1].events > 0
-        alone += 1
-    if alone < len(batch.messages):
-        heard.append(listener.hear(batch.messages[alone:]))
-    return heard, has_begun

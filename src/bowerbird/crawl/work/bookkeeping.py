@@ -18,6 +18,8 @@ from bowerbird.ports import Clock, Database, Frontier, Ledgers, Transaction
 
 LEASE_TIME = timedelta(minutes=3)
 """How long a call may be out before its tasks are given to others."""
+CALL_TIME = timedelta(seconds=90)
+"""What must be left of a lease to start a call with it; longer than any request may take."""
 C = TypeVar("C", bound=Call)
 _SECOND = timedelta(microseconds=1)
 _BEGIN = f"""

@@ -65,7 +65,7 @@ class Lane(Struct, frozen=True, kw_only=True):
         return any(limit.only_paged for limit in self.facet.limits)
 
 
-class Lanes(Struct, frozen=True):
+class ServedLanes(Struct, frozen=True):
     """The lanes of a crawl by number, as this process serves them."""
 
     asked: dict[int, Lane]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bowerbird.crawl.answers.visits import Case, end_tasks
 from bowerbird.crawl.work.bookkeeping import Bookkeeping, Timings
 from bowerbird.crawl.work.lanes import Lane
-from bowerbird.crawl.work.server_watch import ServerWatch, Weighed
+from bowerbird.crawl.work.servers.server_watch import ServerWatch, Weighed
 from bowerbird.crawl.work.targets import Saver, Targets
 from bowerbird.model import Answer, Answered, CallReport, Lease
 from bowerbird.ports import Store, Transaction

@@ -18,9 +18,9 @@ from bowerbird.crawl.answers.verdict import part_to_ask, set_back
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.supervisor import fault_words
 from bowerbird.crawl.work.bookkeeping import LEASE_TIME, Bookkeeping
-from bowerbird.crawl.work.lanes import Lane, Lanes
+from bowerbird.crawl.work.lanes import Lane, ServedLanes
 from bowerbird.crawl.work.scheduler import Choice, May, Scheduler
-from bowerbird.crawl.work.server_watch import ServerWatch
+from bowerbird.crawl.work.servers.server_watch import ServerWatch
 from bowerbird.crawl.work.settling import Settler
 from bowerbird.errors import Fenced, Taken
 from bowerbird.model import (
@@ -66,7 +66,9 @@ class _Asking(Struct, eq=False):
 class LocalWorkSource:
     """Hands out the calls of one crawl; all state is in the database. Implements `ports.WorkSource`."""
 
-    def __init__(self, books: Bookkeeping, lanes: Lanes, scheduler: Scheduler, watch: ServerWatch, settler: Settler) -> None:
+    def __init__(
+        self, books: Bookkeeping, lanes: ServedLanes, scheduler: Scheduler, watch: ServerWatch, settler: Settler
+    ) -> None:
         self._books = books
         self._lanes = lanes
         self._scheduler = scheduler
@@ -82,14 +84,12 @@ class LocalWorkSource:
         self._served: dict[tuple[frozenset[str], frozenset[str]], May | None] = {}
         """Which calls may be made with these credentials and for these facets; None: all there are."""
 
-    # -- lease ---------------------------------------------------------------------------------------------------
-
     async def lease(self, offer: Offer) -> Leased | Later | Nothing:
         # One at a time, whoever asks: what is chosen is there until it is leased.
         async with self._leasing:
             return await self._lease(_Asking(offer), is_alone=True)
 
-    async def lease_beside(self, offer: Offer) -> Leased | Later | Nothing:
+    async def lease_together(self, offer: Offer) -> Leased | Later | Nothing:
         """The same for one of many workers: those who wait meanwhile are served by the next of them, in one transaction."""
         asking = _Asking(offer)
         self._asking.append(asking)
@@ -206,8 +206,6 @@ class LocalWorkSource:
             self._forgotten = None
             self._books.frontier.let_go()
 
-    # -- settle --------------------------------------------------------------------------------------------------
-
     async def settle(self, lease: Lease, answer: Answer, *, has_expired: bool = False) -> CallReport:
         report = await self._settler.settle(self._lane(lease), lease, answer, has_expired=has_expired)
         self._ended(lease)
@@ -256,8 +254,6 @@ class LocalWorkSource:
         self._ended(lease)
         self._scheduler.wake([lease.tasks[0].lane])
 
-    # -- what comes due ------------------------------------------------------------------------------------------
-
     async def wake(self) -> Due:
         books, now = self._books, self._books.clock.now()
         async with books.database.transaction() as tx:
@@ -267,6 +263,9 @@ class LocalWorkSource:
             woken = await self._sweep(tx, now)
             asked = self._lanes.asked.keys() - self._watch.closed
             due = now if woken & asked else await books.frontier.next_due(tx, list(asked))
+            if due is None:
+                # A lane hears of what this process makes ready. Another one may have added something and died.
+                self._scheduler.wake(await books.frontier.ready_in(tx, list(asked)))
         return Due(due) if due is not None else Due(stuck=self._watch.stuck())
 
     async def _sweep(self, tx: Transaction, now: datetime) -> frozenset[int]:

@@ -14,7 +14,7 @@ from msgspec import Struct, structs
 
 from bowerbird.crawl.answers import endless_lists
 from bowerbird.crawl.seeding.admission import Admission
-from bowerbird.crawl.work.lanes import Lane, Lanes
+from bowerbird.crawl.work.lanes import Lane, ServedLanes
 from bowerbird.crawl.work.scheduler import Scheduler
 from bowerbird.flows.flow import STREAM
 from bowerbird.model import Arrival, Facet, Lease, Page, Placement, Saved, Service, Settled, Turn
@@ -29,7 +29,7 @@ class Targets:
     def __init__(
         self,
         frontier: Frontier,
-        lanes: Lanes,
+        lanes: ServedLanes,
         scheduler: Scheduler,
         admission: Admission | None = None,
         store: Store | None = None,
@@ -61,9 +61,9 @@ class Targets:
         while arrivals:
             # One at a time where they lead on: two walkers may come to the same place.
             now_added = list(takewhile(lambda arrival: arrival.memory is None, arrivals)) or arrivals[:1]
-            standings = await self._placements(tx, now_added, now)
-            lanes |= await self.frontier.add(tx, standings, call, now)
-            arrivals = [*arrivals[len(now_added) :], *(lead for _, standing in standings for lead in standing.leads)]
+            placements = await self._placements(tx, now_added, now)
+            lanes |= await self.frontier.add(tx, placements, call, now)
+            arrivals = [*arrivals[len(now_added) :], *(lead for _, placement in placements for lead in placement.leads)]
         if lanes:
             tx.after_commit(partial(self._scheduler.wake, lanes))
 
@@ -87,7 +87,7 @@ class Targets:
         if turns:
             tx.after_commit(partial(self._scheduler.wake_turns, turns))
         # After the settle: a walk may lead back to the very task that it leaves.
-        leads = [lead for each in ended for lead in each.standing.leads]
+        leads = [lead for each in ended for lead in each.placement.leads]
         if leads or more:
             await self._add(tx, leads, call, now)
             await self._add(tx, more, call, now)

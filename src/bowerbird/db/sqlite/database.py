@@ -2,14 +2,14 @@
 
 Statements run on the event loop's own thread: a hop to another one would cost as much as they take, and virtual time stays
 deterministic. What may take long is waited for without blocking the loop: another process that holds the write lock, and the
-disk. A commit to a file runs in a thread while the loop goes on with other work; in virtual time it runs on the loop.
+disk. A commit writes to the log of the file; a thread then waits until the log is on the disk, while the next transactions are
+written already. In virtual time everything happens on the loop.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-import sqlite3 as standard
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
@@ -20,20 +20,21 @@ from typing import Any
 import msgspec
 
 from bowerbird.db.addresses import public
+from bowerbird.db.files.private import create_private, make_private
 from bowerbird.db.hooks import Hooks
 from bowerbird.db.migrate import migrate
-from bowerbird.db.private import create_private, make_private
+from bowerbird.db.sqlite.disk import Disk, LogFile, let_go
+from bowerbird.db.sqlite.library import bind_quickly, check_place, sqlite_module
 from bowerbird.db.sqlite.transaction import SqliteTransaction
 from bowerbird.errors import Busy, DiskFull, StoreError
 from bowerbird.model import Backoff
 from bowerbird.ports import Clock, Transaction
 
-SAFE_VERSION = (3, 51, 3)
-"""Earlier ones can corrupt a WAL when it is reset while another connection reads (fixed upstream in 3.51.3)."""
-
 _TURNS = 3
 """So many turns of the loop a commit to a file waits for company: a turn without work takes no time, and one with an answer to
 settle brings a transaction that needs no commit of its own."""
+_FEW = 1_000
+"""Changed rows that are written down in about a millisecond; a commit of more runs in a thread."""
 _PATIENCE = timedelta(seconds=30)
 _WAITS = Backoff(first=timedelta(milliseconds=5), most=timedelta(milliseconds=250))
 _LOG_KEPT = timedelta(minutes=1)
@@ -42,6 +43,10 @@ _LOG_SIZE = 512 * 1024 * 1024
 """Bytes after which the write-ahead log is written into the file: a page that changes often is written there once."""
 _WRITER_CACHE, _READER_CACHE = 256 * 1024, 64 * 1024
 """Kilobytes of the file that a connection may keep in memory."""
+_STATEMENTS = 2048
+"""Statements that a connection keeps ready. Those of the migrations are 500, and the driver never puts one aside that was used as
+often as others for one that came later: with room for few more, a process that made its store would make each statement of each
+page ready anew."""
 _LOG_RETRY = timedelta(seconds=5)
 """When somebody was just reading from it."""
 _blank: list[Any] = []
@@ -49,51 +54,47 @@ _blank: list[Any] = []
 most of what is rehearsed or tested in memory."""
 
 
-def sqlite_module() -> Any:
-    """The standard library's SQLite where it is safe, otherwise the one that pysqlite3 carries."""
-    if standard.sqlite_version_info >= SAFE_VERSION:
-        return standard
-    try:
-        import pysqlite3
-    except ImportError:
-        return standard
-    return pysqlite3
-
-
 class SqliteDatabase:
     """The default database: one file (or memory) that one process writes and any may read."""
 
     dialect = "sqlite"
 
-    def __init__(self, where: str, clock: Clock, module: Any, *, waits_for_disk: bool = True) -> None:
+    def __init__(
+        self, where: str, clock: Clock, module: Any, *, waits_for_disk: bool = True, log: type[LogFile] = LogFile
+    ) -> None:
         self._where = where
         self._clock = clock
         self._module = module
         self._waits = _WAITS
+        self._turns = 0 if where == ":memory:" or clock.is_virtual else _TURNS
+        self._thread = ThreadPoolExecutor(1, "disk") if self._turns and waits_for_disk else None
         # In WAL mode `normal` writes the log at every commit, and waits for the disk only when it is emptied.
-        self._synchronous = "full" if waits_for_disk else "normal"
+        self._synchronous = "full" if waits_for_disk and self._thread is None else "normal"
         self._writer = self._connect()
+        # As SQLite names it: the log stands beside the file itself, not beside a link to it.
+        self._log = log(self._writer.execute("pragma database_list").fetchone()[2])
+        self._disk = Disk(self._log, self._thread) if self._thread is not None else None
         self._readers: list[Any] = []
         self._idle: list[Any] = []
         """Those of them that nobody reads with just now."""
         self._lock = asyncio.Lock()
         self._ended: list[tuple[asyncio.Future[None], Hooks]] = []
         """Transactions that wait for their commit, in their order."""
-        self._turns = 0 if where == ":memory:" or clock.is_virtual else _TURNS
-        self._thread = ThreadPoolExecutor(1, "commit") if self._turns and waits_for_disk else None
+        self._changes = 0
+        """How many rows had ever been changed when the transaction under way began."""
         self._committing: asyncio.Future[BaseException | None] | None = None
         """The commit that the thread is busy with; nobody else touches the writer meanwhile."""
         self._is_closed = False
         self._file = self._found()
         # At once: what a process left in the log when it was killed is none of anybody's business either.
-        self._empty_log_at = clock.now()
+        self._emptied_at = self._empty_log_at = clock.now()
 
     @classmethod
     def open(cls, where: str, clock: Clock, *, waits_for_disk: bool = True) -> SqliteDatabase:
         module = sqlite_module()
-        _bind_quickly(module)
+        bind_quickly(module)
         if where != ":memory:":
-            _check_place(Path(where), module)
+            check_place(where, module)
         try:
             if where != ":memory:":
                 create_private(Path(where))
@@ -110,7 +111,7 @@ class SqliteDatabase:
     def _connect(self) -> Any:
         # Patient while it opens: another process may be turning the same new file into a WAL database.
         connection = self._module.connect(
-            self._where, isolation_level=None, timeout=5, cached_statements=512, check_same_thread=False
+            self._where, isolation_level=None, timeout=5, cached_statements=_STATEMENTS, check_same_thread=False
         )
         connection.row_factory = self._module.Row
         connection.execute(f"pragma synchronous = {self._synchronous}")
@@ -121,13 +122,16 @@ class SqliteDatabase:
         if self._where != ":memory:":
             connection.execute("pragma journal_mode = wal")
             page = connection.execute("pragma page_size").fetchone()[0]
-            connection.execute(f"pragma wal_autocheckpoint = {_LOG_SIZE // page}")
+            # Where there is a thread it empties the log: SQLite would do so in the middle of a commit, on the loop.
+            connection.execute(f"pragma wal_autocheckpoint = {0 if self._thread is not None else _LOG_SIZE // page}")
         connection.execute("pragma busy_timeout = 0")
         return connection
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
         """Transactions that end within one turn of the loop share a commit; each returns only when it is durable."""
+        if self._disk is not None and self._disk.failure is not None:
+            raise self._disk.failure
         loop = asyncio.get_running_loop()
         try:
             async with self._lock:
@@ -139,6 +143,7 @@ class SqliteDatabase:
                         self._writer.execute("savepoint mine")
                     else:
                         await self._begin(self._writer, "begin immediate")
+                        self._changes = self._writer.total_changes
                     yield mine
                     if is_joining:
                         self._writer.execute("release mine")
@@ -174,19 +179,19 @@ class SqliteDatabase:
         if turns:
             asyncio.get_running_loop().call_soon(self._commit, turns - 1)
             return
-        if self._thread is None:
-            error = self._write_down()
-            self._tell(error)
-            # After everybody was told: what is durable stays so, whatever becomes of the log.
-            if error is None:
-                self._empty_log()
+        if self._thread is not None and (self._is_log_due() or self._writer.total_changes - self._changes > _FEW):
+            self._committing = asyncio.get_running_loop().run_in_executor(self._thread, self._write_and_tidy)
+            # The first to hear of it: whoever waits for the writer finds everybody told.
+            self._committing.add_done_callback(self._has_committed)
             return
-        self._committing = asyncio.get_running_loop().run_in_executor(self._thread, self._write_and_tidy)
-        # The first to hear of it: whoever waits for the writer finds everybody told.
-        self._committing.add_done_callback(self._has_committed)
+        error = self._write_down()
+        self._tell(error)
+        # After everybody was told: what is durable stays so, whatever becomes of the log.
+        if self._thread is None and error is None and self._is_log_due():
+            self._empty_log()
 
     def _write_down(self) -> BaseException | None:
-        """Makes durable what has ended, or undoes it and says why."""
+        """Writes what has ended into the log, or undoes it and says why."""
         try:
             self._writer.execute("commit")
         except Exception as error:
@@ -197,8 +202,8 @@ class SqliteDatabase:
     def _write_and_tidy(self) -> BaseException | None:
         """The same in the thread, and the log besides: what goes wrong with that is not said of the commit."""
         error = self._write_down()
-        if error is None:
-            with suppress(Exception):
+        with suppress(Exception):
+            if error is None and self._is_log_due():
                 self._empty_log()
         return error
 
@@ -212,34 +217,48 @@ class SqliteDatabase:
             # Not awaited itself: the commit goes on even if the one who waits for it is cancelled.
             await asyncio.wait([self._committing])
 
+    def _is_log_due(self) -> bool:
+        if self._where == ":memory:":
+            return False
+        now = self._clock.now()
+        is_full = self._thread is not None and self._log.size() >= _LOG_SIZE
+        return now >= self._empty_log_at or (is_full and now >= self._emptied_at + _LOG_RETRY)
+
     def _empty_log(self) -> None:
         """Every minute the log is written into the database and cut to nothing: deleted content stands in it until then."""
         now = self._clock.now()
-        if self._where == ":memory:" or now < self._empty_log_at:
-            return
         try:
             is_busy = bool(self._writer.execute("pragma wal_checkpoint(truncate)").fetchone()[0])
         except self._module.Error:
             # The commit is durable without it; what ails the disk is said by the next statement.
             is_busy = True
-        self._empty_log_at = now + (_LOG_RETRY if is_busy else _LOG_KEPT)
+        self._emptied_at, self._empty_log_at = now, now + (_LOG_RETRY if is_busy else _LOG_KEPT)
 
     def _tell(self, error: BaseException | None) -> None:
-        """Lets go all who wait for the commit that just ended, well or not."""
+        """Calls the hooks of all whose commit just ended, well or not; who has nothing more to wait for is let go."""
         ended, self._ended = self._ended, []
-        if error is None:
-            for durable, hooks in ended:
-                _end(durable, hooks.committed, None)
-        else:
+        if error is not None:
             # The last first, as within each of them: a later one may have built upon what an earlier one did.
             for durable, hooks in reversed(ended):
-                _end(durable, hooks.rolled_back, error)
+                let_go(durable, _called(hooks.rolled_back) or error)
+            return
+        # Now, and not when it is on the disk: the next transaction reads what these wrote, and memory must say the same.
+        written = [(durable, _called(hooks.committed)) for durable, hooks in ended]
+        if self._disk is not None:
+            self._disk.keep(written)
+            return
+        for durable, broken in written:
+            let_go(durable, broken)
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Transaction]:
         if self._where == ":memory:":
             async with self.transaction() as tx:
-                yield tx
+                self._writer.execute("pragma query_only = on")
+                try:
+                    yield tx
+                finally:
+                    self._writer.execute("pragma query_only = off")
             return
         reader = self._idle.pop() if self._idle else self._new_reader()
         try:
@@ -279,7 +298,7 @@ class SqliteDatabase:
         return found.st_dev, found.st_ino
 
     async def _begin(self, connection: Any, statement: str) -> None:
-        if self._found() != self._file:
+        if self._found() != self._file or not self._log.is_there():
             # The open file has no name any more: whatever is still written to it is lost when it is closed.
             raise StoreError(
                 f"the database {self._where} was deleted or replaced while it was open, and nothing can be kept. "
@@ -334,39 +353,21 @@ class SqliteDatabase:
         await self._committed()
         self._commit()
         await self._committed()
+        if self._disk is not None:
+            await self._disk.end()
         self._is_closed = True
+        self._tell(StoreError(f"the database {self._where} was closed before this was written"))
         if self._thread is not None:
             self._thread.shutdown()
+        self._log.close()
         for connection in (*self._readers, self._writer):
             connection.close()
 
 
-def _end(durable: asyncio.Future[None], hooks: Callable[[], None], error: BaseException | None) -> None:
-    """Calls one transaction's hooks, then lets it go; a hook that breaks is its own affair, and others are told all the same."""
+def _called(hooks: Callable[[], None]) -> BaseException | None:
+    """Calls one transaction's hooks; one that breaks is its own affair, and others are told all the same."""
     try:
         hooks()
     except Exception as broken:
-        error = error or broken
-    # One that was cancelled waits no longer; what it wrote is kept or not like everything else.
-    if not durable.done():
-        if error is None:
-            durable.set_result(None)
-        else:
-            durable.set_exception(error)
-
-
-def _bind_quickly(module: Any) -> None:
-    """Spares the driver its search for somebody who would adapt a null or a blob: that takes ten times as long as to bind it."""
-    module.register_adapter(type(None), {None: None}.get)
-    module.register_adapter(bytes, bytes)
-
-
-def _check_place(path: Path, module: Any) -> None:
-    if module.sqlite_version_info < SAFE_VERSION:
-        wanted = ".".join(map(str, SAFE_VERSION))
-        raise StoreError(
-            f"SQLite {module.sqlite_version} can corrupt a database that is read while it is written; bowerbird needs {wanted} "
-            "or newer. Install it with: pip install pysqlite3"
-        )
-    if not path.parent.is_dir():
-        raise StoreError(f"the folder {path.parent} for the database {path.name} does not exist: create it first")
+        return broken
+    return None

@@ -18,6 +18,11 @@ PLAIN = "="
 MARKS = PLAIN + "".join(form.mark for form in SHORT_FORMS)
 _SPECIAL = (*MARKS, *(form.begins for form in SHORT_FORMS))
 """How ids begin that are not kept as they are."""
+_CUTS = tuple(
+    (form.begins, len(form.begins), form.middle, (at := len(form.begins) + form.characters), at + len(form.middle), form.mark)
+    for form in SHORT_FORMS
+)
+"""Of each form what must stand in an id, and where: how it begins, its middle, and where name, middle and key begin."""
 SHORT_COLUMNS = ("id", "reply_to", "repost_of", "quote_of", "root", "via")
 """Ids in `posts`."""
 SAME_AS = {"seen_at": "found_at", "seen_by": "found_by"}
@@ -25,6 +30,7 @@ SAME_AS = {"seen_at": "found_at", "seen_by": "found_by"}
 IMPLIED_COLUMNS = ("network", *SAME_AS)
 """Columns of `posts` that are stored only where others do not say it."""
 _NETWORK_OF = {form.mark: network.name for network in NETWORKS.values() for form in network.short_forms}
+_SHORT_NETWORKS = frozenset(_NETWORK_OF.values())
 _PREFIX = "short_"
 
 
@@ -32,11 +38,9 @@ def shortened(id_: str) -> str:
     """The id as it is kept; `whole_in_sql` reads the whole one."""
     if not id_.startswith(_SPECIAL):
         return id_
-    for form in SHORT_FORMS:
-        name = len(form.begins)
-        middle = name + form.characters
-        if id_.startswith(form.begins) and id_.startswith(form.middle, middle):
-            return form.mark + id_[name:middle] + id_[middle + len(form.middle) :]
+    for begins, name_at, middle, middle_at, key_at, mark in _CUTS:
+        if id_.startswith(middle, middle_at) and id_.startswith(begins):
+            return mark + id_[name_at:middle_at] + id_[key_at:]
     return PLAIN + id_ if id_[0] in MARKS else id_
 
 
@@ -57,10 +61,9 @@ def written_rows(dialect: str, columns: Sequence[str], rows: Sequence[tuple[Any,
     return rows if dialect != "sqlite" else [_shortened(row, places) for row in rows]
 
 
-def filled_columns(columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+def filled_columns(told: Mapping[str, Sequence[Any]]) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
     """New rows of `posts` as SQLite is told them, without columns that none of them fills: each null that is bound takes a tenth
     of a microsecond, and most columns of a post are of other networks."""
-    told = dict(zip(columns, zip(*rows, strict=True), strict=True))
     filled = {name: column for name, column in told.items() if _is_filled(column)}
     return tuple(written("sqlite", name) for name in filled), _kept(filled)
 
@@ -77,14 +80,21 @@ def _kept(told: Mapping[str, Sequence[Any]]) -> list[tuple[Any, ...]]:
             kept[name] = [value and shortened(value) for value in told[name]]
     for name, other in SAME_AS.items():
         if name in told:
-            kept[name] = [0 if value == said else value for value, said in zip(told[name], told[other], strict=True)]
-    if "network" in told:
-        said_by = [_NETWORK_OF.get(id_[:1]) for id_ in kept["id"]]
-        kept["network"] = ["" if network == said else network for network, said in zip(told["network"], said_by, strict=True)]
+            kept[name] = _unsaid(told[name], told[other], 0)
+    # Of Mastodon no id tells the network.
+    if not _SHORT_NETWORKS.isdisjoint(told.get("network", ())):
+        kept["network"] = _unsaid(told["network"], [_NETWORK_OF.get(id_[:1]) for id_ in kept["id"]], "")
     return list(zip(*kept.values(), strict=True))
 
 
-def _is_filled(column: tuple[Any, ...]) -> bool:
+def _unsaid(column: Sequence[Any], said: Sequence[Any], nothing: Any) -> list[Any]:
+    """The column, with nothing where another one says it; of new posts all is said."""
+    if list(column) == list(said):
+        return [nothing] * len(column)
+    return [nothing if value == other else value for value, other in zip(column, said, strict=True)]
+
+
+def _is_filled(column: Sequence[Any]) -> bool:
     # `any` alone ends at the first value of nearly all that are filled; a column of zeros is filled too.
     return any(column) or column.count(None) < len(column)
 

@@ -60,7 +60,7 @@ async def figures_of(database: Database, laboratory: Laboratory, length: timedel
     right = {value: sum(bool(is_member[a]) for a, said in values.items() if said == value) for value in (YES, NO, UNDECIDED)}
     counts = {value: sum(said == value for said in values.values()) for value in (YES, NO, UNDECIDED)}
     async with database.reading() as tx:
-        standing = await read_community(tx, database)
+        community = await read_community(tx, database)
         by_facet = {row["facet"]: row["n"] for row in await tx.fetch(_BY_FACET)}
     reachable = int(_reachable(laboratory, is_member).sum())
     return {
@@ -72,8 +72,8 @@ async def figures_of(database: Database, laboratory: Laboratory, length: timedel
         "recall": _share(right[YES], reachable),
         "undecided": _share(counts[UNDECIDED], len(values)),
         "looked_at": len(values),
-        "belong_of_mentioned": share_of_mentioned(standing.mentioned),
-        "still_to_be_found": to_builtins(standing.missed),
+        "belong_of_mentioned": share_of_mentioned(community.mentioned),
+        "still_to_be_found": to_builtins(community.missed),
         "calls": by_facet,
         **await _posts(database, laboratory, length, is_member),
     }

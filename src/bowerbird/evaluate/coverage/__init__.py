@@ -9,7 +9,7 @@ Shares count the posts that can still be seen then, as TwitterEcho's own measure
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from datetime import timedelta
 from multiprocessing import get_context
 from multiprocessing.queues import Queue
@@ -25,6 +25,7 @@ from bowerbird.evaluate.coverage.posting_times import read_posting_times, record
 from bowerbird.evaluate.coverage.run import Order, Outcome, make_world, run_policy
 from bowerbird.evaluate.coverage.scenes import SCENES, USUAL_ACCOUNTS, budget, drawn_world
 from bowerbird.evaluate.coverage.truth import Written, written
+from bowerbird.planning.pools import process_pool
 from bowerbird.simulated.world.settings import MOST_ACCOUNTS
 
 __all__ = ["SCENES", "Wish", "evaluate_coverage"]
@@ -104,9 +105,8 @@ def _outcomes(orders: Sequence[Order], jobs: int, say: Say) -> Iterator[Outcome]
         for order in orders:
             yield _told(run_policy(order, say), say)
         return
-    context = get_context("spawn")
-    lines: Queue[str] = context.Queue()
-    with ProcessPoolExecutor(jobs, context, initializer=_connect, initargs=(lines,), max_tasks_per_child=1) as pool:
+    lines: Queue[str] = get_context("spawn").Queue()
+    with process_pool(jobs, _connect, lines, most_tasks=1) as pool:
         longest_first = sorted(orders, key=lambda order: -SCENES[order.policy].calls(order.accounts, order.days))
         waiting: set[Future[Outcome]] = {pool.submit(_run_apart, order) for order in longest_first}
         while waiting:

@@ -24,7 +24,7 @@ from bowerbird.evaluate.coverage.truth import Captured, captured_at
 from bowerbird.limits.ledger import BURST, EARLY
 from bowerbird.model import Arrival, Task, Visit
 from bowerbird.model import Outcome as Answer
-from bowerbird.policies import Place, ranker
+from bowerbird.policies import RankerSetting, ranker
 from bowerbird.providers.twitter_v1.facets import TABLES
 from bowerbird.simulated.world.settings import from_ms, to_ms
 
@@ -113,9 +113,9 @@ class _Alone:
         if scene.knows_truth:
             yield "lookups", Queue(Oracle(self._next_post))
         elif scene.lookups:
-            yield "lookups", Queue(ranker(scene.lookups, place=Place(_PROFILES)))
+            yield "lookups", Queue(ranker(scene.lookups, setting=RankerSetting(_PROFILES)))
         if scene.timelines:
-            yield "timelines", Queue(ranker(scene.timelines, place=Place(_TIMELINE, max_pages=1)))
+            yield "timelines", Queue(ranker(scene.timelines, setting=RankerSetting(_TIMELINE, max_pages=1)))
 
     def _next_post(self, target: str, now: datetime) -> datetime | None:
         ms = self._skyline.there.next_after(int(target), to_ms(now))

@@ -39,21 +39,21 @@ class Queue:
     def add(self, arrival: Arrival, now: datetime) -> None:
         """A target that comes new, or is woken."""
         known = self._tasks.get(arrival.target)
-        standing = self._ranker.added(arrival, known, now)
+        placement = self._ranker.added(arrival, known, now)
         if known is None:
             task = Task(task=len(self._due), lane=self._lane, target=arrival.target, token=0, added_at=now)
             self._targets.append(arrival.target)
             self._due.append(None)
             self._place.append(0)
-            self._put(structs.replace(task, memory=standing.memory), standing)
-        elif standing.moves or not self._is_ready(known, now):
-            self._put(structs.replace(known, memory=standing.memory or known.memory), standing)
+            self._put(structs.replace(task, memory=placement.memory), placement)
+        elif placement.moves or not self._is_ready(known, now):
+            self._put(structs.replace(known, memory=placement.memory or known.memory), placement)
 
     def settle(self, visit: Visit) -> None:
         """A task was asked about."""
-        standing = self._ranker.visited(visit)
-        task = structs.replace(visit.task, visits=visit.task.visits + 1, visited_at=visit.at, memory=standing.memory)
-        self._put(task, standing)
+        placement = self._ranker.visited(visit)
+        task = structs.replace(visit.task, visits=visit.task.visits + 1, visited_at=visit.at, memory=placement.memory)
+        self._put(task, placement)
 
     def take(self, room: int, now: datetime) -> list[Task]:
         """The next choice; what was taken comes back when it is settled."""
@@ -74,13 +74,13 @@ class Queue:
         due = self._due[task.task]
         return due is not None and due <= now
 
-    def _put(self, task: Task, standing: Placement) -> None:
+    def _put(self, task: Task, placement: Placement) -> None:
         number = task.task
-        self._tasks[task.target] = structs.replace(task, priority=standing.priority)
-        self._due[number] = standing.due
+        self._tasks[task.target] = structs.replace(task, priority=placement.priority)
+        self._due[number] = placement.due
         self._place[number] += 1
-        if standing.due is not None:
-            heappush(self._asleep, (standing.due, number, self._place[number]))
+        if placement.due is not None:
+            heappush(self._asleep, (placement.due, number, self._place[number]))
 
     def _wake(self, now: datetime) -> None:
         while self._asleep and self._asleep[0][0] <= now:

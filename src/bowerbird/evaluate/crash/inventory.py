@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from bowerbird.ports import Database, Transaction
+from bowerbird.ports import Database, Row, Transaction
 from bowerbird.store.fields import POST_FIELDS, USER_FIELDS
 
 _EXAMPLES = 5
@@ -30,7 +30,7 @@ def _columns(alias: str, fields: tuple[str, ...]) -> str:
 
 
 def _claim(column: str) -> str:
-    return f"case when {column} is null then 0 else 1 end"
+    return f"case when {column} is null then 0 else 1 end as has_{column.partition('.')[2]}"
 
 
 _AUTHORED = "join users u on u.user_no = p.author"
@@ -39,9 +39,9 @@ _OF_USER = "join users u on u.user_no = x.user_no"
 _OF_POST = "join posts p on p.post_no = x.post_no"
 _SETTLED = "state = 'settled' and outcome = 'ok'"
 # Whether the copy of a quote is kept depends on which of its sightings came first, where the quoted author has opted out.
-_HAS_RAW = "case when p.raw is null and p.frame is null and p.quote_of is null then 0 else 1 end"
+_HAS_RAW = "case when p.raw is null and p.frame is null and p.quote_of is null then 0 else 1 end as has_raw"
 # The end of the address, which on Mastodon is also the id: every simulated server shows its files where it listens itself.
-_FILE = "substr(x.url, length(x.url) - 24)"
+_FILE = "substr(x.url, length(x.url) - 24) as file"
 KINDS: Mapping[str, Kind] = {
     "users": Kind(
         f"select u.id, {_columns('u', USER_FIELDS)}, u.checked_posts, {_claim('u.seen_at')}, {_claim('u.raw')} from users u"
@@ -102,7 +102,8 @@ class Inventory(Struct, frozen=True, kw_only=True):
     """One store, read completely."""
 
     things: dict[str, Counter[tuple[Any, ...]]]
-    described: dict[str, dict[tuple[Any, ...], tuple[Any, ...]]]
+    described: dict[str, dict[tuple[Any, ...], dict[str, Any]]]
+    """What a thing is like, by column."""
     books: dict[str, tuple[int, int]]
     loose: dict[str, int]
     logged: int
@@ -132,12 +133,12 @@ class Differences(Struct, kw_only=True):
 
 async def take_inventory(database: Database) -> Inventory:
     things: dict[str, Counter[tuple[Any, ...]]] = {}
-    described: dict[str, dict[tuple[Any, ...], tuple[Any, ...]]] = {}
+    described: dict[str, dict[tuple[Any, ...], dict[str, Any]]] = {}
     async with database.reading() as tx:
         for name, kind in KINDS.items():
-            rows = [tuple(row.values()) if hasattr(row, "values") else tuple(row) for row in await tx.fetch(kind.sql)]
-            things[name] = Counter(row[: kind.names] for row in rows)
-            described[name] = {row[: kind.names]: row[kind.names :] for row in rows}
+            rows = [_parted(row, kind.names) for row in await tx.fetch(kind.sql)]
+            things[name] = Counter(thing for thing, _ in rows)
+            described[name] = dict(rows)
         return Inventory(
             things=things,
             described=described,
@@ -147,6 +148,12 @@ async def take_inventory(database: Database) -> Inventory:
             lost_calls=await _number(tx, "select count(*) from calls where state = 'lost'"),
             items=await _number(tx, "select sum(items) from crawls"),
         )
+
+
+def _parted(row: Row, names: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """What names a thing, and what describes it."""
+    columns = list(row.keys())
+    return tuple(row[column] for column in columns[:names]), {column: row[column] for column in columns[names:]}
 
 
 async def _number(tx: Transaction, sql: str) -> int:
@@ -190,4 +197,5 @@ def _compare_things(differences: Differences, name: str, found: Inventory, wante
         mine, theirs = found.described[name][thing], wanted.described[name][thing]
         if mine != theirs:
             differences.differing += 1
-            differences.note(f"differing: {name}", f"{thing}: {mine} against {theirs}")
+            differing = {column: (value, theirs[column]) for column, value in mine.items() if value != theirs[column]}
+            differences.note(f"differing: {name}", f"{thing}: {differing}")

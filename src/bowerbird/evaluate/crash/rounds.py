@@ -16,8 +16,8 @@ from bowerbird.evaluate.crash.scene import Scene
 from bowerbird.evaluate.crash.stores import Stores
 from bowerbird.evaluate.crash.tally import Tally
 from bowerbird.ports import Clock
-from bowerbird.simulated.http import serve
 from bowerbird.simulated.service import SimulatedService
+from bowerbird.simulated.serving.http import serve
 from bowerbird.simulated.world import World
 from bowerbird.store.opening import open_store
 

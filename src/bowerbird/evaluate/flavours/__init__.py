@@ -11,14 +11,13 @@ all were well. Seeds count whether their listing ended or not, unless the crawl 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from typing import Any
 
 import msgspec
 
 from bowerbird.evaluate.flavours.running import Result, run_scene
 from bowerbird.evaluate.flavours.scenes import Scene, all_scenes
+from bowerbird.planning.pools import process_pool
 
 __all__ = ["FIGURES", "Result", "Scene", "all_scenes", "evaluate_flavours", "run_scene"]
 
@@ -41,5 +40,5 @@ def _results(scenes: Sequence[Scene], jobs: int) -> Iterator[Result]:
     if jobs == 1:
         yield from map(run_scene, scenes)
         return
-    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+    with process_pool(jobs) as pool:
         yield from pool.map(run_scene, scenes)

@@ -15,7 +15,7 @@ from bowerbird.model import Facet
 from bowerbird.ports import Database
 from bowerbird.ports import Row as StoredRow
 from bowerbird.providers import provider
-from bowerbird.reports.completeness import Cause, ledger
+from bowerbird.reports.completeness import Cause, completeness_lines
 from bowerbird.simulated.service import SimulatedService
 from bowerbird.simulated.world.posts.rows import REPLY, REPOST, Row
 from bowerbird.simulated.world.posts.tags import NO_TAG
@@ -97,7 +97,7 @@ def _facet(name: str, facet: str) -> Facet | None:
 async def _accounted(database: Database, keys: Mapping[str, str]) -> dict[str, int]:
     told: dict[str, int] = defaultdict(int)
     for view in ("user", "query"):
-        async for entry in ledger(database, _facet, view):
+        async for entry in completeness_lines(database, _facet, view):
             parts = [part for part in entry.missing if part.cause not in _NO_EXCUSE]
             told[keys.get(entry.subject, entry.subject)] += sum(_MANY if part.high is None else part.high for part in parts)
     async with database.reading() as tx:

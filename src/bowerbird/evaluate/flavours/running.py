@@ -23,7 +23,7 @@ from bowerbird.flows.files.crawl_file import parse_crawl
 from bowerbird.model import Credential, Secret
 from bowerbird.ports import Vault
 from bowerbird.simulated.service import Setup, SimulatedService, simulate
-from bowerbird.simulated.transport import InProcessTransport
+from bowerbird.simulated.serving.transport import InProcessTransport
 from bowerbird.simulated.world.posts.tags import NO_TAG, tag_number
 
 SERVICE = "simulated"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from bowerbird.model import Answer, Request, Service, Wire
 from bowerbird.ports import Connection
-from bowerbird.simulated.transport import InProcessTransport
+from bowerbird.simulated.serving.transport import InProcessTransport
 
 
 class WatchedTransport:

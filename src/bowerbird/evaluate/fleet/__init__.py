@@ -27,7 +27,7 @@ from bowerbird.evaluate.crash.scene import Scene
 from bowerbird.evaluate.crash.stores import PostgresStores, SqliteStores
 from bowerbird.evaluate.crash.tally import Tally
 from bowerbird.evaluate.fleet.disturbing import Disturbing
-from bowerbird.evaluate.fleet.scene import BOUND, UNBOUND, Crew, Fleet
+from bowerbird.evaluate.fleet.scene import BOUND, UNBOUND, Fleet, Workforce
 from bowerbird.evaluate.postgres import Server, run_postgres
 from bowerbird.simulated.world import World
 from bowerbird.store.opening import open_store
@@ -133,7 +133,7 @@ class _Evaluation:
     async def _paces(self, scene: Scene) -> dict[str, float]:
         """Calls settled per second: by one worker, and by all of them."""
         world, manner = scene.world(), self._manner
-        alone = await self._pace(scene, world, Crew(with_database=1, through_coordinator=0, at_once=_SLOTS))
+        alone = await self._pace(scene, world, Workforce(with_database=1, through_coordinator=0, at_once=_SLOTS))
         together = await self._pace(scene, world, _halves(manner, _SLOTS))
         manner.say(f"pace: {alone:.1f} calls a second by one worker, {together:.1f} by {manner.workers}")
         return {
@@ -142,13 +142,13 @@ class _Evaluation:
             "ratio": round(together / alone, 2),
         }
 
-    async def _pace(self, scene: Scene, world: World, crew: Crew) -> float:
+    async def _pace(self, scene: Scene, world: World, workforce: Workforce) -> float:
         folder = Path(tempfile.mkdtemp(prefix="bb-fleet-"))
         try:
             async with opened_round(scene, world, self._stores, folder, self._clock) as round_:
-                fleet = Fleet(round_, crew, self._clock)
+                fleet = Fleet(round_, workforce, self._clock)
                 try:
-                    await (fleet.start() if crew.through_coordinator else fleet.alone())
+                    await (fleet.start() if workforce.through_coordinator else fleet.alone())
                     await fleet.come_to_the_end(_PATIENCE)
                 finally:
                     await asyncio.gather(*(each.kill() for each in fleet.everybody))
@@ -164,6 +164,6 @@ def _sized(scene: Scene, accounts: int) -> Scene:
     return structs.replace(scene, accounts=accounts)
 
 
-def _halves(manner: Manner, at_once: int = 8) -> Crew:
+def _halves(manner: Manner, at_once: int = 8) -> Workforce:
     half = manner.workers // 2
-    return Crew(with_database=manner.workers - half, through_coordinator=half, at_once=at_once, seed=manner.seed)
+    return Workforce(with_database=manner.workers - half, through_coordinator=half, at_once=at_once, seed=manner.seed)

@@ -33,7 +33,7 @@ _RESTARTS = 3
 _LAST_WORDS = 300
 
 
-class Crew(Struct, frozen=True, kw_only=True):
+class Workforce(Struct, frozen=True, kw_only=True):
     """How many of which kind work, and how wrong their clocks are."""
 
     with_database: int
@@ -45,12 +45,12 @@ class Crew(Struct, frozen=True, kw_only=True):
 class Fleet:
     """The processes of one round."""
 
-    def __init__(self, round_: Round, crew: Crew, clock: Clock) -> None:
+    def __init__(self, round_: Round, workforce: Workforce, clock: Clock) -> None:
         self._round = round_
-        self._crew = crew
+        self._workforce = workforce
         self._clock = clock
         self._folder = round_.file.parent
-        self._random = random.Random(crew.seed)
+        self._random = random.Random(workforce.seed)
         self._port = _free_port()
         self.coordinator: FleetProcess | None = None
         self.workers: list[FleetProcess] = []
@@ -65,7 +65,7 @@ class Fleet:
         """The crawl is begun by its coordinator, then everybody else comes."""
         async with open_store(self._round.store, self._clock) as database:
             arguments = ("serve", str(self._round.file), "--port", str(self._port), "--quiet")
-            if self._crew.through_coordinator:
+            if self._workforce.through_coordinator:
                 self.coordinator = self._process("coordinator", arguments, self._folder / "vault")
                 await self.coordinator.start()
                 await self._begun(database)
@@ -92,14 +92,14 @@ class Fleet:
         await self.workers[0].start()
 
     def _with_database(self) -> Iterator[FleetProcess]:
-        at_once = ("--at-once", str(self._crew.at_once), "--quiet")
-        for number in range(self._crew.with_database):
+        at_once = ("--at-once", str(self._workforce.at_once), "--quiet")
+        for number in range(self._workforce.with_database):
             arguments = ("worker", "--store", self._round.store, CRAWL, "--name", f"d{number}", *at_once)
             yield self._process(f"d{number}", arguments, self._folder / "vault")
 
     async def _through_coordinator(self, database: Database) -> AsyncIterator[FleetProcess]:
-        at_once = ("--at-once", str(self._crew.at_once), "--quiet")
-        for number in range(self._crew.through_coordinator):
+        at_once = ("--at-once", str(self._workforce.at_once), "--quiet")
+        for number in range(self._workforce.through_coordinator):
             name = f"c{number}"
             async with database.transaction() as tx:
                 token = await tokens.add(tx, name, self._clock.now())

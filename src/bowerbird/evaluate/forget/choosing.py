@@ -100,7 +100,7 @@ def _network(laboratory: Laboratory) -> str:
 
 
 async def _media(database: Database, tx: Transaction, authors: Sequence[int], posts: Sequence[int]) -> list[str]:
-    s = SaveContext(tx=tx, database=database, service=0, service_name="", network="", call=0, at=0)
+    s = SaveContext(tx=tx, database=database, at=0)
     number = database.any("bigint")
     written = await s.fetch_in(f"select post_no from posts where author {number}", authors)
     gone = {*posts, *(row["post_no"] for row in written)}

@@ -9,8 +9,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from bowerbird.clock import RealClock
-from bowerbird.db.backup import back_up, restore
-from bowerbird.db.rewriting import rewrite
+from bowerbird.db.files.backup import back_up, restore
+from bowerbird.db.files.rewriting import rewrite
 from bowerbird.evaluate.forget.choosing import Leaving, choose
 from bowerbird.evaluate.forget.exporting import clean_exports, found_in_exports, write_exports
 from bowerbird.evaluate.forget.files import store_files

@@ -21,12 +21,12 @@ from bowerbird.clock import RealClock, run_virtual
 from bowerbird.errors import UserError
 from bowerbird.evaluate.crash.scene import Scene as World
 from bowerbird.evaluate.hostile.children import play_all
-from bowerbird.evaluate.hostile.listening import play_stream, undisturbed
 from bowerbird.evaluate.hostile.scenes import WORLDS, Scene, chosen
 from bowerbird.evaluate.hostile.serving import play_wire
-from bowerbird.evaluate.hostile.sockets import play_socket
 from bowerbird.evaluate.hostile.stage import Verdict, healthy, play_answers
 from bowerbird.evaluate.hostile.stored import Holdings
+from bowerbird.evaluate.hostile.streams.listening import play_stream, undisturbed
+from bowerbird.evaluate.hostile.streams.sockets import play_socket
 from bowerbird.evaluate.postgres import start_postgres
 from bowerbird.simulated.world import World as Population
 

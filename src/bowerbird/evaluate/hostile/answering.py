@@ -11,7 +11,7 @@ from bowerbird.evaluate.hostile.attacks import ASKED, POSITIONS, Attack
 from bowerbird.evaluate.hostile.echoes import echoed_answer, secret_in
 from bowerbird.model import Answer, Ask, Request, Service
 from bowerbird.ports import Provider
-from bowerbird.simulated.transport import InProcessTransport
+from bowerbird.simulated.serving.transport import InProcessTransport
 
 _TARGET = "7654321"
 MOST_ATTACKED = 14

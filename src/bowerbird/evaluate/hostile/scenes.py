@@ -9,8 +9,8 @@ from msgspec import Struct, structs
 from bowerbird.evaluate.crash.scene import Beyond
 from bowerbird.evaluate.crash.scene import Scene as World
 from bowerbird.evaluate.hostile.attacks import ATTACKS, TURNING
-from bowerbird.evaluate.hostile.frames import LINE_ATTACKS, SOCKET_ATTACKS
-from bowerbird.evaluate.hostile.messages import CHANNELS, STREAM_ATTACKS, fits
+from bowerbird.evaluate.hostile.streams.frames import LINE_ATTACKS, SOCKET_ATTACKS
+from bowerbird.evaluate.hostile.streams.messages import CHANNELS, STREAM_ATTACKS, fits
 from bowerbird.evaluate.hostile.wires import WIRE_ATTACKS
 from bowerbird.simulated.scale import Scale
 

@@ -14,8 +14,8 @@ from bowerbird.evaluate.hostile.stage import Verdict, missing, plan_of, run, sec
 from bowerbird.evaluate.hostile.stored import Holdings, holdings, tokens_in, trouble, uncharged
 from bowerbird.evaluate.hostile.wires import WIRE_ATTACKS, Visits, hostile_server
 from bowerbird.evaluate.laboratory import TokenVault
-from bowerbird.simulated.http import serve
 from bowerbird.simulated.service import SimulatedService
+from bowerbird.simulated.serving.http import serve
 from bowerbird.simulated.world import World as Population
 from bowerbird.transport import Bounds, HttpTransport
 

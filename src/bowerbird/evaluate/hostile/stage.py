@@ -25,8 +25,8 @@ from bowerbird.ports import Clock, Transport
 from bowerbird.providers import provider
 from bowerbird.simulated.faults import NO_FAULTS
 from bowerbird.simulated.service import SimulatedService, simulate
+from bowerbird.simulated.serving.transport import InProcessTransport
 from bowerbird.simulated.tokens import secret_values
-from bowerbird.simulated.transport import InProcessTransport
 from bowerbird.simulated.world import World as Population
 
 HOSTILE_FOR = timedelta(hours=6)

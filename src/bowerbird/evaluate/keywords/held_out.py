@@ -9,7 +9,7 @@ from typing import Any
 from bowerbird.evaluate.keywords.figures import figures, mean
 from bowerbird.evaluate.keywords.replaying import Conditions, replay
 from bowerbird.evaluate.keywords.streams import EventStream
-from bowerbird.policies.keywords.colift import Colift
+from bowerbird.policies.keywords.methods.colift import Colift
 
 PARAMETERS = ((2.0, 2.5), (1.5, 2.5), (2.5, 2.5), (2.0, 2.0), (2.0, 3.0))
 """`specific` and `alike`, the usual ones first: these were chosen with all events in view."""

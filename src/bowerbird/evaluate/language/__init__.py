@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bowerbird.analysis.language.fitting import Sample, counted, fit
+from bowerbird.analysis.language.fitting import CountedSource, counted, fit
 from bowerbird.analysis.language.hints import hints
 from bowerbird.evaluate.language.languages import language_figures
 from bowerbird.evaluate.language.masking import masked
@@ -47,7 +47,7 @@ def evaluate_language(
     languages = language_figures(tweets, stopwatch, seed)
     others = {language: texts for language, texts in tweets.items() if language != "pt"}
     say("estimating weights from each source")
-    weights = {source.name: fit([_sample(source)], seed) for source in found}
+    weights = {source.name: fit([_counted_source(source)], seed) for source in found}
     measure = _Measuring(found, others, bundles, seed, say)
     directions = measure.directions(weights)
     headline = _headline(directions)
@@ -64,7 +64,7 @@ def evaluate_language(
 
 def estimated_weights(folder: Path, seed: int) -> Mapping[str, float]:
     """How much each hint counts by all sources together: what weights.toml of the package holds."""
-    return fit([_sample(source) for source in sources(folder, tweets_by_language(folder)["pt"])], seed)
+    return fit([_counted_source(source) for source in sources(folder, tweets_by_language(folder)["pt"])], seed)
 
 
 def written_weights(weights: Mapping[str, float]) -> str:
@@ -119,8 +119,8 @@ class _Measuring:
         return author_figures(method, on.source) if len(on.source.european) > 1 else None
 
 
-def _sample(source: Source) -> Sample:
-    return Sample(counted(source.all(source.european)), counted(source.all(source.brazilian)))
+def _counted_source(source: Source) -> CountedSource:
+    return CountedSource(counted(source.all(source.european)), counted(source.all(source.brazilian)))
 
 
 def _headline(directions: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bowerbird.analysis.places.entries import Level
-from bowerbird.analysis.places.names import fold
+from bowerbird.analysis.places.index.entries import Level
+from bowerbird.analysis.places.index.names import fold
 from bowerbird.analysis.places.opened import resolver_in
 from bowerbird.analysis.places.resolver import Candidate, Resolver
 from bowerbird.errors import UserError

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from bowerbird.evaluate.recordings.cassettes import Exchange
 
-OWN = "the token's own account"
+OWN_ACCOUNT = "the token's own account"
 SERVER = "the server itself"
 PART = "a part of a post, which the post itself brings"
 ROOM = "an audio room: no post, and gone when it is over"
@@ -146,7 +146,7 @@ _BLUESKY = {
 }
 
 _ASIDES = {
-    OWN: (
+    OWN_ACCOUNT: (
         r"/api/v\d/(?:notifications|filters|conversations|preferences|markers|push|scheduled_statuses|lists|domain_blocks)(?:/.*)?",
         r"/api/v\d/(?:featured_tags|followed_tags|suggestions)(?:/.*)?",
         rf"/api/v1/accounts/(?:relationships|familiar_followers|{_ID}/lists)",

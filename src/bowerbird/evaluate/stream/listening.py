@@ -40,12 +40,12 @@ class Listener:
         self.crawl = crawl
         self._clock = clock
 
-    async def standing(self) -> StreamReport:
+    async def report(self) -> StreamReport:
         async with self.crawl.database.reading() as tx:
             return (await read_streams(tx))[0]
 
     async def until_live(self) -> None:
-        while (await self.standing()).state != "live":
+        while (await self.report()).state != "live":
             await self._pause()
 
     async def until_heard(self, when: datetime) -> None:
@@ -54,8 +54,8 @@ class Listener:
             await self._pause()
 
     async def _has_heard(self, when: datetime) -> bool:
-        standing = await self.standing()
-        if standing.state != "live" or standing.event_at is None or standing.event_at < when:
+        report = await self.report()
+        if report.state != "live" or report.event_at is None or report.event_at < when:
             return False
         async with self.crawl.database.reading() as tx:
             row = await tx.fetch_one(

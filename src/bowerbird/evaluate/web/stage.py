@@ -15,7 +15,7 @@ from starlette.routing import Route
 from yarl import URL
 
 from bowerbird.clock import RealClock, VirtualClock, run_virtual
-from bowerbird.db.beside import open_beside
+from bowerbird.db.threaded import open_threaded
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.evaluate.web.marking import Marked, mark
 from bowerbird.limits.vault import FileVault
@@ -133,7 +133,7 @@ def cookies_of(got: Got) -> dict[str, str]:
 async def staged(folder: Path, build: Build = dashboard) -> AsyncIterator[Stage]:
     """A dashboard over a small crawled store in which every text is markup, with ada (admin), steve (steer) and rita (read)."""
     clock = RealClock()
-    database = await open_beside(str(folder / "marked.db"), clock)
+    database = await open_threaded(str(folder / "marked.db"), clock)
     try:
         await database.migrate()
         marked = await mark(database)

@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from bowerbird.clock import EPOCH, RealClock
-from bowerbird.simulated.http import serve
 from bowerbird.simulated.scale import Scale
 from bowerbird.simulated.service import Setup, SimulatedService, simulate
+from bowerbird.simulated.serving.http import serve
 from bowerbird.simulated.tokens import Token
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.simulated.world.hashing import generator

@@ -13,6 +13,7 @@ from bowerbird.errors import UserError
 from bowerbird.export.card.sheet import Told, citation, title_of
 from bowerbird.export.jobs.manifest import Manifest
 from bowerbird.export.rows.shapes import FOLLOWS, POSTS, USERS, Kind, Shape
+from bowerbird.model import CrawlState
 from bowerbird.reports.dataset.biases import known_biases
 
 _OWN = (
@@ -96,7 +97,7 @@ def _dataset(told: Told, files: Sequence[PublishedFile]) -> dict[str, Any]:
         "datePublished": f"{facts.made_at:%Y-%m-%d}",
         "version": f"{facts.made_at:%Y.%-m.%-d}",
         "citeAs": citation(words, title_of(told), facts.made_at),
-        "isLiveDataset": any(crawl.report.state == "running" for crawl in facts.crawls),
+        "isLiveDataset": any(crawl.report.state is CrawlState.RUNNING for crawl in facts.crawls),
         "rai:dataCollection": _collected(told),
         "rai:dataBiases": known_biases(facts),
     }

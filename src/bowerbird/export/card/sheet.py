@@ -13,7 +13,7 @@ from bowerbird import __version__
 from bowerbird.analysis.captured import Captured, Part
 from bowerbird.export.card.blocks import Block, Bullets, Code, Listing, Paragraph, Picture, Section, Sheet
 from bowerbird.flows.consent import consent_words
-from bowerbird.flows.files.card_words import CardWords
+from bowerbird.flows.files.sections.card_words import CardWords
 from bowerbird.reports.audits import Audited
 from bowerbird.reports.completeness import Cause, Total
 from bowerbird.reports.completeness.entries import CAUSE_WORDS

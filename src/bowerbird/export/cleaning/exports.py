@@ -11,8 +11,8 @@ from msgspec import Struct, structs
 from bowerbird.errors import UserError
 from bowerbird.export.cleaning.files import Cleaned, clean
 from bowerbird.export.cleaning.judging import Judge
+from bowerbird.export.jobs.destinations import Finished, Folder, OutFile
 from bowerbird.export.jobs.manifest import Applied, Manifest, ManifestFile, Replacing
-from bowerbird.export.jobs.places import Finished, Folder, OutFile
 from bowerbird.ports import Clock, Database
 from bowerbird.store.forgetting.tombstones import Tombstones
 
@@ -88,8 +88,6 @@ class Export:
             self._file.write(self.manifest)
         return whole
 
-    # -- one file ----------------------------------------------------------------------------------------------------
-
     async def _apply(self, place: int, file: Finished, judge: Judge, wanted: Wanted) -> Cleaned:
         of = (self.manifest.format, self.manifest.what, self.manifest.columns)
         path = self.path.parent / file.name
@@ -129,8 +127,6 @@ class Export:
     def _drop(self, out: OutFile) -> None:
         out.leave()
         self._folder.local(out.name).unlink(missing_ok=True)
-
-    # -- the manifest ------------------------------------------------------------------------------------------------
 
     def _settle_broken_off(self) -> None:
         """A process may have died just after it replaced a file; just before it, the file is simply gone through again."""

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from bowerbird.export.cleaning.rules import COPIED, DOCUMENTS, RULES, Rules
 from bowerbird.ports import Database
-from bowerbird.reports.blocks.withdrawn import hidden_profiles, withdrawn_posts, withdrawn_users
+from bowerbird.reports.blocks.selection.withdrawn import hidden_profiles, withdrawn_posts, withdrawn_users
 from bowerbird.store.forgetting.filtering import Filter
 from bowerbird.store.forgetting.names import Kind, user_names
 from bowerbird.store.forgetting.tombstones import Tombstones
@@ -45,8 +45,6 @@ class Judge:
         gone = await self._withdrawn(rows) if rows else Withdrawn()
         return [None if self._goes(row, gone) else self._changes(row, gone) for row in rows]
 
-    # -- what is deleted -------------------------------------------------------------------------------------------
-
     async def _withdrawn(self, rows: Sequence[Values]) -> Withdrawn:
         if self._database is None:
             return Withdrawn()
@@ -71,8 +69,6 @@ class Judge:
 
     def _is_judged(self, row: Values, subject: str) -> bool:
         return self._what == "judgements" and row.get("subject") == subject
-
-    # -- what becomes of a row -------------------------------------------------------------------------------------
 
     def _goes(self, row: Values, gone: Withdrawn) -> bool:
         people, posts = self._people(row), self._posts(row)

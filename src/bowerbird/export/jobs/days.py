@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bowerbird.export.jobs.places import Finished, Place
+from bowerbird.export.jobs.destinations import Destination, Finished
 from bowerbird.export.jobs.sinks import Name, ParquetSink
 from bowerbird.export.needed import needed
 from bowerbird.export.rows.shapes import Kind, Shape
@@ -25,8 +25,8 @@ class DaySink:
 
     most: int | None = None
 
-    def __init__(self, place: Place, name: Name, shape: Shape) -> None:
-        self._place = place
+    def __init__(self, destination: Destination, name: Name, shape: Shape) -> None:
+        self._destination = destination
         self._name = name
         self._shape = shape
         self._column = next(column.name for column in shape.columns if column.kind is Kind.TIME)
@@ -61,7 +61,7 @@ class DaySink:
                 self._file = ""
             self._file = self._file or self._name()
             name = f"day={day}/{self._file}"
-            self._days[day] = ParquetSink(self._place, lambda: name, self._shape)
+            self._days[day] = ParquetSink(self._destination, lambda: name, self._shape)
         return self._days[day]
 
     def _by_day(self, rows: Any) -> list[tuple[str, Any]]:

@@ -9,9 +9,9 @@ from typing import Protocol
 from msgspec import Struct, structs
 
 from bowerbird.errors import UserError
+from bowerbird.export.jobs.destinations import Destination
 from bowerbird.export.jobs.manifest import GoOn, Manifest, ManifestFile, Run
 from bowerbird.export.jobs.naming import Naming
-from bowerbird.export.jobs.places import Place
 from bowerbird.export.jobs.sinks import LineSink, Sink
 from bowerbird.reports.blocks.block import Block, Key
 
@@ -41,8 +41,8 @@ class Manner(Struct, frozen=True, kw_only=True):
 class Job:
     """Goes on where the manifest says, and keeps it up to date."""
 
-    def __init__(self, place: Place, manifest: Manifest, file: ManifestFile, naming: Naming) -> None:
-        self._place = place
+    def __init__(self, destination: Destination, manifest: Manifest, file: ManifestFile, naming: Naming) -> None:
+        self._destination = destination
         self.manifest = manifest
         self._file = file
         self._naming = naming

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from bowerbird import __version__
 from bowerbird.errors import UserError
-from bowerbird.export.jobs.places import Finished, Place
+from bowerbird.export.jobs.destinations import Destination, Finished
 
 
 class Source(Struct, frozen=True):
@@ -92,18 +92,18 @@ class Manifest(Struct, kw_only=True):
 class ManifestFile:
     """The manifest of one export in its place."""
 
-    def __init__(self, place: Place, name: str) -> None:
-        self._place = place
+    def __init__(self, destination: Destination, name: str) -> None:
+        self._destination = destination
         self.name = name
 
     def read(self) -> Manifest | None:
-        content = self._place.read(self.name)
+        content = self._destination.read(self.name)
         if content is None:
             return None
         try:
             return msgspec.json.decode(content, type=Manifest)
         except msgspec.MsgspecError as error:
-            raise UserError(f"{self._place.shown} holds a {self.name} that is no manifest of an export: {error}") from error
+            raise UserError(f"{self._destination.shown} holds a {self.name} that is no manifest of an export: {error}") from error
 
     def write(self, manifest: Manifest) -> None:
-        self._place.put(self.name, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
+        self._destination.put(self.name, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")

@@ -9,28 +9,37 @@ from __future__ import annotations
 import hmac
 import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from bowerbird.errors import UserError
 from bowerbird.limits.safe_files import write_private
+from bowerbird.model import NETWORKS
+from bowerbird.model.networks import USER_MARKS
 from bowerbird.reports.blocks.block import Block, text
 from bowerbird.reports.blocks.columns import Texts
 
 _LENGTH = 20
-_DID = re.compile(r"did:[a-z]+:[A-Za-z0-9._:%-]*[A-Za-z0-9]")
+_NAMING = [each.naming for each in NETWORKS.values()]
+_NAME = r"(?P<name>[^\s/?#\"'<>]+)(?P<rest>[^\s\"'<>]*)"
+
+
+def _any(texts: Iterable[str]) -> str:
+    return "|".join(map(re.escape, texts))
+
+
+# A mark at the end of an id belongs to the sentence.
+_USER_ID = re.compile(f"(?:{'|'.join(each.user_id for each in _NAMING if each.user_id)})(?<=[A-Za-z0-9])")
 _PROFILE = re.compile(
-    r"https?://[^\s/\"'<>]+/(?:profile/|@|users/|user/|u/|n/|intent/user\?screen_name=)(?P<name>[^\s/?#\"'<>]+)(?P<rest>[^\s\"'<>]*)"
+    rf"https?://[^\s/\"'<>]+/(?:{_any(('user/', *(path for each in _NAMING for path in each.profile_paths)))}){_NAME}"
 )
-_BARE_PROFILE = re.compile(
-    r"https?://(?:www\.|mobile\.)?(?:x\.com|twitter\.com|weibo\.com)/(?P<name>[^\s/?#\"'<>]+)(?P<rest>[^\s\"'<>]*)"
-)
+_BARE_PROFILE = re.compile(rf"https?://(?:www\.)?(?:{_any(host for each in _NAMING for host in each.profile_hosts)})/{_NAME}")
 # Anything but a Latin letter or a number may stand before a handle (`.@alice`, `//@alice:`, and many languages leave no blank);
 # after those it is an e-mail address.
 _MENTION = re.compile(r"(?<![A-Za-z0-9])[@\uff20](?P<name>[\w][\w.-]*(?:@[\w.-]+\w)?)")
-_SKY = re.compile(r"\b[\w-]+(?:\.[\w-]+)*\.bsky\.social\b")
+_DOMAIN_HANDLE = re.compile(rf"\b[\w-]+(?:\.[\w-]+)*\.(?:{_any(domain for each in _NAMING for domain in each.handle_domains)})\b")
 
 IDS = {
     "posts": ("author_id", "mentions"),
@@ -91,9 +100,9 @@ class Pseudonyms:
         """A text in which accounts are named by pseudonyms: mentions, addresses of profiles and posts, ids."""
         told = _PROFILE.sub(self._address, written)
         told = _BARE_PROFILE.sub(self._address, told)
-        told = _DID.sub(lambda found: self.of_id(found[0]), told)
+        told = _USER_ID.sub(lambda found: self.of_id(found[0]), told)
         told = _MENTION.sub(lambda found: f"@{self.of_handle(found['name'].rstrip('.'))}", told)
-        return _SKY.sub(lambda found: self.of_handle(found[0]), told)
+        return _DOMAIN_HANDLE.sub(lambda found: self.of_handle(found[0]), told)
 
     def change(self, what: str, block: Block) -> None:
         """The same for the rows of a block."""
@@ -114,7 +123,7 @@ class Pseudonyms:
         if re.fullmatch("[ah][0-9a-f]{20}", name):
             return found[0]
         host = "/".join(found[0].split("/")[:3])
-        return f"{host}/{self.of_id(name) if name.startswith('did:') else self.of_handle(name)}"
+        return f"{host}/{self.of_id(name) if name.startswith(USER_MARKS) else self.of_handle(name)}"
 
     def _hash(self, kind: str, name: str) -> str:
         return hmac.new(self._key, f"{kind}:{name}".encode("utf-8", "replace"), sha256).hexdigest()[:_LENGTH]

@@ -12,10 +12,10 @@ from msgspec import Struct, structs
 
 from bowerbird.errors import UserError
 from bowerbird.export.jobs.days import DaySink
+from bowerbird.export.jobs.destinations import Bucket, Destination, Folder
 from bowerbird.export.jobs.job import Job, Manner, begun
 from bowerbird.export.jobs.manifest import Manifest, ManifestFile, Run, Source
 from bowerbird.export.jobs.naming import ENDINGS, Naming, in_folder, of_file
-from bowerbird.export.jobs.places import Bucket, Folder, Place
 from bowerbird.export.jobs.pseudonyms import Pseudonyms
 from bowerbird.export.jobs.sinks import ParquetSink, Sink, XlsxSink, line_sink, raw_sink
 from bowerbird.export.rows.other_shapes import SHAPES
@@ -23,9 +23,9 @@ from bowerbird.export.rows.shapes import GONE, Kind, Shape
 from bowerbird.flows.language.spelling import meant
 from bowerbird.ports import Clock, Database
 from bowerbird.reports.blocks.block import Block, Key
-from bowerbird.reports.blocks.choosing import Choice
 from bowerbird.reports.blocks.reading import BlockReader
-from bowerbird.reports.blocks.sampling import Sample
+from bowerbird.reports.blocks.selection.choosing import Choice
+from bowerbird.reports.blocks.selection.sampling import RowSample
 from bowerbird.reports.blocks.tables import TABLES
 
 _BY_SUFFIX = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".txt": "ids", ".xlsx": "xlsx", ".parquet": "parquet"}
@@ -67,35 +67,35 @@ async def export(
     database: Database, request: Request, source: Source, clock: Clock, told: Callable[[Told], None] | None = None
 ) -> Manifest:
     """Writes everything the request asks for, or what is left of it; the database is one moment."""
-    place, naming = place_of(request, format_of(request))
+    destination, naming = destination_of(request, format_of(request))
     try:
-        return await _exported(database, request, source, clock, _Out(place, naming, told))
+        return await _exported(database, request, source, clock, _Out(destination, naming, told))
     finally:
-        place.close()
+        destination.close()
 
 
 class _Out(NamedTuple):
     """Where an export goes, and who hears how far it has come."""
 
-    place: Place
+    destination: Destination
     naming: Naming
     told: Callable[[Told], None] | None
 
 
 async def _exported(database: Database, request: Request, source: Source, clock: Clock, out: _Out) -> Manifest:
     shape, format_ = shape_of(request), format_of(request)
-    place, naming, told = out
-    file = ManifestFile(place, naming.manifest)
+    destination, naming, told = out
+    file = ManifestFile(destination, naming.manifest)
     now = clock.now()
     run = Run(began_at=now, found_until=now - _UNDER_WAY if request.only_new else None)
     manifest = begun(file, _wanted(request, shape, format_, source), run, only_new=request.only_new)
-    if not manifest.files and manifest.run.rows == 0 and not naming.has_parts and place.has(naming.part(1)):
-        raise UserError(f"{naming.part(1)} exists already in {place.shown}; choose another name, or move it away")
+    if not manifest.files and manifest.run.rows == 0 and not naming.has_parts and destination.has(naming.part(1)):
+        raise UserError(f"{naming.part(1)} exists already in {destination.shown}; choose another name, or move it away")
     bounds = manifest.run
     choice = structs.replace(request.choice, found_after=bounds.found_after, found_until=bounds.found_until)
     reader = await sampled(database, request, choice)
-    job = Job(place, manifest, file, naming)
-    sink = _sink(request, place, job.next_name, shape, format_)
+    job = Job(destination, manifest, file, naming)
+    sink = _sink(request, destination, job.next_name, shape, format_)
     return await job.run(reader, sink, await _manner(request, reader, told), clock.now)
 
 
@@ -130,13 +130,13 @@ async def sampled(database: Database, request: Request, choice: Choice) -> Block
     if request.sample is None:
         return BlockReader(database, table, choice)
     if request.sample < 1:
-        return BlockReader(database, table, choice, sample=Sample.share(request.sample, request.seed))
+        return BlockReader(database, table, choice, sample=RowSample.share(request.sample, request.seed))
     everything = BlockReader(database, table, choice)
-    sample = await Sample.of_size(int(request.sample), request.seed, table, everything.blocks())
+    sample = await RowSample.of_size(int(request.sample), request.seed, table, everything.blocks())
     return BlockReader(database, table, choice, sample=sample)
 
 
-def place_of(request: Request, format_: str) -> tuple[Place, Naming]:
+def destination_of(request: Request, format_: str) -> tuple[Destination, Naming]:
     """Where an export goes, and what its files are called there."""
     is_folder = not Path(request.out).suffix or request.out.endswith("/") or Path(request.out).is_dir()
     if request.out.startswith("s3://"):
@@ -153,15 +153,15 @@ def _has_parts(request: Request) -> bool:
     return request.split is not None or request.only_new
 
 
-def _sink(request: Request, place: Place, name: Callable[[], str], shape: Shape, format_: str) -> Sink:
+def _sink(request: Request, destination: Destination, name: Callable[[], str], shape: Shape, format_: str) -> Sink:
     if request.raw:
-        return raw_sink(place, name)
+        return raw_sink(destination, name)
     if format_ == "xlsx":
-        return XlsxSink(place, name, shape)
+        return XlsxSink(destination, name, shape)
     if format_ != "parquet":
-        return line_sink(place, name, shape, format_)
+        return line_sink(destination, name, shape, format_)
     is_by_day = not Path(request.out).suffix and any(column.kind is Kind.TIME for column in shape.columns)
-    return DaySink(place, name, shape) if is_by_day else ParquetSink(place, name, shape)
+    return DaySink(destination, name, shape) if is_by_day else ParquetSink(destination, name, shape)
 
 
 async def _manner(request: Request, reader: BlockReader, told: Callable[[Told], None] | None) -> Manner:

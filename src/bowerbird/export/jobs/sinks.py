@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from bowerbird.export.jobs.places import Finished, OutFile, Place
+from bowerbird.export.jobs.destinations import Destination, Finished, OutFile
 from bowerbird.export.needed import is_there, needed
 from bowerbird.export.rows.files import encoding
 from bowerbird.export.rows.shapes import Shape
@@ -42,15 +42,15 @@ class Sink(Protocol):
 class _Growing:
     """The file that a sink writes just now, if any; the next one is opened when something comes."""
 
-    def __init__(self, place: Place, name: Name) -> None:
-        self._place = place
+    def __init__(self, destination: Destination, name: Name) -> None:
+        self._destination = destination
         self._name = name
         self.file: OutFile | None = None
         self.rows = 0
 
     def opened(self, name: str | None = None, rows: int = 0, at: int = 0) -> OutFile:
         """A new file, or one that is gone on with where it was left."""
-        self.file, self.rows = OutFile(self._place, name or self._name(), at), rows
+        self.file, self.rows = OutFile(self._destination, name or self._name(), at), rows
         return self.file
 
     def finished(self) -> list[Finished]:
@@ -60,7 +60,7 @@ class _Growing:
         return [done]
 
     def noted(self) -> tuple[str, int, int] | None:
-        if self.file is None or not self.file.size or not self._place.keeps_parts:
+        if self.file is None or not self.file.size or not self._destination.keeps_parts:
             return None
         self.file.sync()
         return self.file.name, self.rows, self.file.size
@@ -75,10 +75,10 @@ class LineSink:
 
     most: int | None = None
 
-    def __init__(self, place: Place, name: Name, header: bytes, encode: Callable[[Block], bytes]) -> None:
+    def __init__(self, destination: Destination, name: Name, header: bytes, encode: Callable[[Block], bytes]) -> None:
         self._header = header
         self._encode = encode
-        self._out = _Growing(place, name)
+        self._out = _Growing(destination, name)
         self.go_on, self.finish = self._out.opened, self._out.finished
         self.growing, self.leave = self._out.noted, self._out.leave
 
@@ -98,11 +98,11 @@ class ParquetSink:
     most: int | None = None
     _GROUP = 100_000
 
-    def __init__(self, place: Place, name: Name, shape: Shape) -> None:
+    def __init__(self, destination: Destination, name: Name, shape: Shape) -> None:
         self._parquet = needed("pyarrow.parquet", "Parquet")
         self._shape = shape
         self._schema = schema(shape)
-        self._out = _Growing(place, name)
+        self._out = _Growing(destination, name)
         self.leave = self._out.leave
         self._writer: Any = None
         self._waiting: list[Any] = []
@@ -147,10 +147,10 @@ class XlsxSink:
 
     most: int | None = MOST_ROWS
 
-    def __init__(self, place: Place, name: Name, shape: Shape) -> None:
+    def __init__(self, destination: Destination, name: Name, shape: Shape) -> None:
         needed("xlsxwriter", "XLSX")
         self._shape = shape
-        self._out = _Growing(place, name)
+        self._out = _Growing(destination, name)
         self.leave = self._out.leave
         self._sheet: Sheet | None = None
 
@@ -171,20 +171,20 @@ class XlsxSink:
         return None
 
 
-def line_sink(place: Place, name: Name, shape: Shape, format_: str) -> LineSink:
+def line_sink(destination: Destination, name: Name, shape: Shape, format_: str) -> LineSink:
     """A sink for `jsonl`, `csv` or `ids`; CSV by Arrow where that is installed, which is several times as quick."""
     encoded = encoding(format_, shape)
     if format_ == "csv" and is_there("pyarrow"):
         from bowerbird.export.tables.csv_batches import csv
 
-        return LineSink(place, name, encoded.header(), lambda block: csv(shape, block))
-    return LineSink(place, name, encoded.header(), lambda block: encoded.rows(rows(shape, block)))
+        return LineSink(destination, name, encoded.header(), lambda block: csv(shape, block))
+    return LineSink(destination, name, encoded.header(), lambda block: encoded.rows(rows(shape, block)))
 
 
-def raw_sink(place: Place, name: Name) -> LineSink:
+def raw_sink(destination: Destination, name: Name) -> LineSink:
     """Payloads as the networks sent them, one a line; rows without one are left out."""
 
     def lines(block: Block) -> bytes:
         return b"".join(each.replace(b"\n", b" ") + b"\n" for each in block.values("raw") if each)
 
-    return LineSink(place, name, b"", lines)
+    return LineSink(destination, name, b"", lines)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from bowerbird.clock import to_micros
 from bowerbird.errors import UserError
-from bowerbird.export.jobs.places import Folder
+from bowerbird.export.jobs.destinations import Folder
 from bowerbird.export.jobs.sinks import ParquetSink, Sink, XlsxSink
 from bowerbird.export.rows.shapes import Column, Kind, Row, Shape
 from bowerbird.reports.blocks.block import Block
@@ -18,7 +18,7 @@ from bowerbird.reports.blocks.columns import Lists, Numbers, Texts
 
 
 class _Made(Protocol):
-    def __call__(self, place: Folder, name: Any, shape: Shape) -> Sink: ...
+    def __call__(self, destination: Folder, name: Any, shape: Shape) -> Sink: ...
 
 
 _SINKS: dict[str, _Made] = {"parquet": ParquetSink, "xlsx": XlsxSink}

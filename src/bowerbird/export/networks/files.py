@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from bowerbird.errors import UserError
-from bowerbird.export.jobs.places import Finished, OutFile, Place
-from bowerbird.export.networks.ends import Edge, End
+from bowerbird.export.jobs.destinations import Destination, Finished, OutFile
 from bowerbird.export.networks.graphs import Arc, Columns, Node, Value, form_of
+from bowerbird.export.networks.nodes import Edge, NetworkNode
 from bowerbird.export.rows.cells import cell
 
 EDGE_COLUMNS = ("source", "target", "weight", "first", "last")
@@ -20,7 +20,7 @@ _UNDIRECTED = "co-hashtag"
 class GraphFiles(Protocol):
     """Takes all nodes, then all edges."""
 
-    def nodes(self, nodes: Sequence[End]) -> None: ...
+    def nodes(self, nodes: Sequence[NetworkNode]) -> None: ...
 
     def edges(self, edges: Sequence[Edge]) -> None: ...
 
@@ -34,19 +34,19 @@ class GraphFiles(Protocol):
 class OneGraph:
     """A graph file by the ending of its name."""
 
-    def __init__(self, place: Place, name: str, kind: str) -> None:
+    def __init__(self, destination: Destination, name: str, kind: str) -> None:
         form = form_of(Path(name))
-        _check_new(place, name)
+        _check_new(destination, name)
         self._kind = kind
         told = {} if kind == _UNDIRECTED else {"handle": str, "network": str}
         edges = {"weight": int, "first": str, "last": str, "kind": str}
         self._form = form(Columns(told, edges, is_directed=kind != _UNDIRECTED))
-        self._file = OutFile(place, name)
+        self._file = OutFile(destination, name)
         self.leave = self._file.leave
         self._has_edges = False
         _put(self._file, self._form.opening())
 
-    def nodes(self, nodes: Sequence[End]) -> None:
+    def nodes(self, nodes: Sequence[NetworkNode]) -> None:
         _put(self._file, (self._form.node(_node(each)) for each in nodes))
 
     def edges(self, edges: Sequence[Edge]) -> None:
@@ -71,16 +71,16 @@ class OneGraph:
 class Neo4jFiles:
     """`nodes.csv` and `relationships.csv`."""
 
-    def __init__(self, place: Place, kind: str) -> None:
+    def __init__(self, destination: Destination, kind: str) -> None:
         for name in ("nodes.csv", "relationships.csv"):
-            _check_new(place, name)
+            _check_new(destination, name)
         self._label = "Hashtag" if kind == _UNDIRECTED else "Account"
         self._type = _TYPES.get(kind, "USED_WITH")
-        self._nodes, self._edges = OutFile(place, "nodes.csv"), OutFile(place, "relationships.csv")
+        self._nodes, self._edges = OutFile(destination, "nodes.csv"), OutFile(destination, "relationships.csv")
         _put(self._nodes, ["id:ID,handle,network,:LABEL"])
         _put(self._edges, [":START_ID,:END_ID,weight:long,first:datetime,last:datetime,:TYPE"])
 
-    def nodes(self, nodes: Sequence[End]) -> None:
+    def nodes(self, nodes: Sequence[NetworkNode]) -> None:
         _put(self._nodes, (_line(each.id, each.handle, each.network, kind=self._label) for each in nodes))
 
     def edges(self, edges: Sequence[Edge]) -> None:
@@ -94,7 +94,7 @@ class Neo4jFiles:
         self._edges.leave()
 
 
-def _node(end: End) -> Node:
+def _node(end: NetworkNode) -> Node:
     label = f"@{end.handle}" if end.handle else end.id
     return Node(end.id, label, {"handle": end.handle, "network": end.network} if end.network else {})
 
@@ -107,6 +107,8 @@ def _put(file: OutFile, lines: Iterable[str]) -> None:
     file.write("".join(f"{line}\n" for line in lines if line).encode("utf-8", "replace"))
 
 
-def _check_new(place: Place, name: str) -> None:
-    if place.has(name):
-        raise UserError(f"{name} exists already in {place.shown}; choose another place, or move it away: nothing is overwritten")
+def _check_new(destination: Destination, name: str) -> None:
+    if destination.has(name):
+        raise UserError(
+            f"{name} exists already in {destination.shown}; choose another place, or move it away: nothing is overwritten"
+        )

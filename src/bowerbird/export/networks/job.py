@@ -15,10 +15,10 @@ import numpy as np
 
 from bowerbird.errors import UserError
 from bowerbird.export.jobs.manifest import Manifest, ManifestFile, Run, Source
-from bowerbird.export.jobs.request import Request, asked, place_of
-from bowerbird.export.networks.ends import Accounts, Ends, Tags
+from bowerbird.export.jobs.request import Request, asked, destination_of
 from bowerbird.export.networks.files import EDGE_COLUMNS, GraphFiles, Neo4jFiles, OneGraph
 from bowerbird.export.networks.graphs import form_of
+from bowerbird.export.networks.nodes import AccountNodes, NodeNames, Tags
 from bowerbird.ports import Clock, Database
 from bowerbird.reports.blocks.columns import Array
 from bowerbird.reports.blocks.networks import NetworkReader
@@ -70,11 +70,11 @@ async def export_network(database: Database, request: Request, kind: str, source
     if request.is_mutual and kind == "co-hashtag":
         raise UserError("hashtags go together in no direction: leave --mutual out")
     reader = NetworkReader(database, kind, request.choice)
-    ends: Ends = Tags() if kind == "co-hashtag" else Accounts(reader, request.pseudonyms)
+    ends: NodeNames = Tags() if kind == "co-hashtag" else AccountNodes(reader, request.pseudonyms)
     manifest = Manifest(
         what="network", format=format_, source=source, options={"kind": kind, **asked(request)}, columns=list(EDGE_COLUMNS)
     )
-    place, naming = place_of(request, format_)
+    place, naming = destination_of(request, format_)
     try:
         file = ManifestFile(place, naming.manifest)
         files = OneGraph(place, naming.part(1), kind) if is_graph else Neo4jFiles(place, kind)
@@ -91,7 +91,7 @@ async def export_network(database: Database, request: Request, kind: str, source
     return manifest
 
 
-async def _read(reader: NetworkReader, ends: Ends, waiting: Waiting, *, is_mutual: bool) -> None:
+async def _read(reader: NetworkReader, ends: NodeNames, waiting: Waiting, *, is_mutual: bool) -> None:
     """All edges that stay, with their ends noted."""
     every = Waiting()
     try:
@@ -105,7 +105,7 @@ async def _read(reader: NetworkReader, ends: Ends, waiting: Waiting, *, is_mutua
         ends.note(block)
 
 
-async def _write(waiting: Waiting, ends: Ends, files: GraphFiles, manifest: Manifest) -> None:
+async def _write(waiting: Waiting, ends: NodeNames, files: GraphFiles, manifest: Manifest) -> None:
     nodes = 0
     try:
         async for some in ends.nodes():

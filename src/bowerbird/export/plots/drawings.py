@@ -12,7 +12,7 @@ from bowerbird.reports.figures.delays import Silence
 from bowerbird.reports.figures.distributions import at_least, top_share
 from bowerbird.reports.figures.growth import Grown
 from bowerbird.reports.figures.volumes import Volume
-from bowerbird.reports.figures.words import WordHistory
+from bowerbird.reports.figures.word_counts import WordHistory
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _KINDS = {"post": "posts", "reply": "replies", "repost": "reposts", "quote": "quotes", "comment": "comments"}

@@ -18,7 +18,7 @@ from datetime import timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from bowerbird.flows.files.place_plans import SearchPlan
+from bowerbird.flows.files.sections.place_plans import SearchPlan
 from bowerbird.flows.files.store_named import read_text
 from bowerbird.flows.flow import Vocabulary
 from bowerbird.flows.language.spelling import listed, meant

@@ -21,17 +21,17 @@ from msgspec import Struct, json, structs
 
 from bowerbird.errors import FlowError, UserError
 from bowerbird.flows.consent import Consent, consent_of
-from bowerbird.flows.files.backup_plan import BackupPlan
-from bowerbird.flows.files.card_words import CardWords, card_words
 from bowerbird.flows.files.community_file import community_searches, crawled_community
 from bowerbird.flows.files.flow_file import flow_of
-from bowerbird.flows.files.keyword_streams import keyword_streams
-from bowerbird.flows.files.media_plan import MediaPlan, media_plan
-from bowerbird.flows.files.place_plans import PlacePlan, SearchPlan, places_plan
-from bowerbird.flows.files.seed_list import SeedList, seed_list
+from bowerbird.flows.files.sections.backup_plan import BackupPlan
+from bowerbird.flows.files.sections.card_words import CardWords, card_words
+from bowerbird.flows.files.sections.keyword_streams import keyword_streams
+from bowerbird.flows.files.sections.media_plan import MediaPlan, media_plan
+from bowerbird.flows.files.sections.place_plans import PlacePlan, SearchPlan, place_sources
+from bowerbird.flows.files.sections.seed_list import SeedList, seed_list
+from bowerbird.flows.files.sections.stream_plans import StreamPlan, stream_plans
 from bowerbird.flows.files.server_addresses import meant_root
 from bowerbird.flows.files.store_named import crawl_name, read_text, store_of
-from bowerbird.flows.files.stream_plans import StreamPlan, stream_plans
 from bowerbird.flows.flow import Flow, Vocabulary
 from bowerbird.flows.language.spelling import listed, meant
 from bowerbird.flows.language.tables import Table
@@ -170,7 +170,7 @@ def parse_crawl(
     services = _services(table, vocabulary)
     flow = _flow(table, path, vocabulary, services)
     streams = stream_plans(table, [plan.service for plan in services], vocabulary)
-    found = places_plan(table, [plan.service for plan in services], vocabulary, listens=bool(streams))
+    found = place_sources(table, [plan.service for plan in services], vocabulary, listens=bool(streams))
     streams += found.streams
     community = crawled_community(table, path.parent)
     searches = (*found.searches, *community_searches(community, [plan.service for plan in services], vocabulary))

@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import Any
 
 from bowerbird.flows.files.community_file import VARIETIES
-from bowerbird.flows.files.place_plans import WAYS
+from bowerbird.flows.files.sections.place_plans import WAYS
 from bowerbird.flows.flow import TAKES, Vocabulary
 from bowerbird.flows.keywords import WAYS as KEYWORD_WAYS
 from bowerbird.flows.language.spelling import spell

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bowerbird.model.kinds import PostKind
+from bowerbird.model.networks.naming import Naming, PageForm
 from bowerbird.model.networks.shortcuts import Hearing, Shortcuts
 from bowerbird.model.networks.traits import Example, KeyForm, MediaForm, Network, ShortForm, Traits
 
@@ -12,7 +13,7 @@ NETWORK = Network(
     name="bluesky",
     keys=KeyForm.SAME,
     has_witnesses=True,
-    ids_name_authors=True,
+    author_after="at://",
     tells_returns=True,
     tells_edits=False,
     counts_reposts=False,
@@ -27,6 +28,27 @@ NETWORK = Network(
         MediaForm("-", "https://video.bsky.app/watch/did:plc:", "/playlist.m3u8"),
         # As pages spell it; records do not.
         MediaForm("~", "https://video.bsky.app/watch/did%3Aplc%3A", "/playlist.m3u8"),
+    ),
+    naming=Naming(
+        pages=(
+            PageForm(
+                pattern=r"at://(?:(?P<id>did:[^/]+)|(?P<who>[^/]+))(?P<post>/[^/]*/.*)?",
+                users=("{id}",),
+                handles=("{who}",),
+            ),
+            PageForm(
+                pattern=r"https?://[^/]+/profile/(?:(?P<id>did:[^/?#]+)|(?P<who>[^/?#]+))(?:/post/(?P<post>[^/?#]+))?",
+                users=("{id}",),
+                handles=("{who}",),
+                posts=("at://{id}/app.bsky.feed.post/{post}", "at://{who}/app.bsky.feed.post/{post}"),
+                is_anywhere=True,
+            ),
+        ),
+        profile_paths=("profile/",),
+        has_domain_handles=True,
+        handle_domains=("bsky.social",),
+        user_mark="did:",
+        user_id=r"did:[a-z]+:[A-Za-z0-9._:%-]+",
     ),
 )
 BLUESKY = Traits(
@@ -47,7 +69,6 @@ BLUESKY = Traits(
     shortcuts=Shortcuts(
         pages=("bsky.app", "main.bsky.dev"),
         marks=("did:", "at://"),
-        has_domain_handles=True,
         trends="all",
         shows_itself=True,
         since={"search": "since", "hashtag": "since"},

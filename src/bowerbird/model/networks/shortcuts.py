@@ -30,8 +30,6 @@ class Shortcuts(Struct, frozen=True, kw_only=True):
     """Hosts whose pages show its accounts and posts to people."""
     marks: tuple[str, ...] = ()
     """How ids begin that no other network has."""
-    has_domain_handles: bool = False
-    """Handles are domain names."""
     trends: str = ""
     """What the facet `trends` is asked about; empty: there are none."""
     has_roots: bool = False

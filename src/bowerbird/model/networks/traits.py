@@ -8,6 +8,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from bowerbird.model.kinds import PostKind
+from bowerbird.model.networks.naming import Naming
 from bowerbird.model.networks.shortcuts import Shortcuts
 
 
@@ -48,8 +49,9 @@ class Network(Struct, frozen=True, kw_only=True):
     keys: KeyForm = KeyForm.PREFIXED
     has_witnesses: bool = False
     """Several services tell of the same account, and some know it better than others."""
-    ids_name_authors: bool = False
-    """The id of a post begins with its author's, so that a post shown under somebody else is forged."""
+    author_after: str = ""
+    """What stands before the author's id in that of a post, so that a post shown under somebody else is forged; empty: ids name
+    nobody."""
     tells_returns: bool = False
     """A stream says by itself that an account is back; elsewhere its profile, sent with a new post, is the sign."""
     edits_keep_ids: bool = True
@@ -68,6 +70,7 @@ class Network(Struct, frozen=True, kw_only=True):
     """What SQLite does not keep of every address of media; a new one takes a migration as well."""
     not_askable: frozenset[PostKind] = frozenset({PostKind.COMMENT})
     """Kinds of posts that cannot be asked for by their id."""
+    naming: Naming = Naming()
 
 
 class Example(Struct, frozen=True, kw_only=True):
@@ -104,6 +107,8 @@ class Traits(Struct, frozen=True, kw_only=True):
     """By kind: what people call such a credential there, if not a token."""
     not_for_guests: frozenset[str] = frozenset()
     """Facets that are not answered without a credential, though most others are."""
+    can_register: bool = False
+    """Its servers register whoever asks, and give out a token for it."""
     has_one_home: bool = False
     """A credential belongs to the one server that its sessions are opened at."""
     example: Example

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from bowerbird.model.networks.naming import Naming, PageForm
 from bowerbird.model.networks.shortcuts import Hearing, Shortcuts
 from bowerbird.model.networks.traits import Example, Network, Traits
 
 _OAUTH = ("consumer_key", "consumer_secret", "access_token", "access_token_secret")
 _USER, _POST = "@XDevelopers", "1212092628029698048"
 
-NETWORK = Network(name="x", edits_keep_ids=False)
+_PAGE = r"https?://(?:www\.|mobile\.)?(?:x|twitter)\.com/@?(?P<who>[A-Za-z0-9_]{1,15})(?:/status(?:es)?/(?P<post>\d+))?"
+
+NETWORK = Network(
+    name="x",
+    edits_keep_ids=False,
+    naming=Naming(
+        pages=(PageForm(pattern=_PAGE, handles=("{who}",), posts=("x:{post}",)),),
+        profile="https://x.com/{}",
+        profile_hosts=("x.com", "mobile.x.com", "twitter.com", "mobile.twitter.com"),
+        profile_paths=("intent/user?screen_name=",),
+        # `@alice-san` mentions alice there; on the other networks a handle may have a hyphen or a dot.
+        mention="@[A-Za-z0-9_]{1,20}",
+    ),
+)
 X = Traits(
     provider="x",
     network=NETWORK,

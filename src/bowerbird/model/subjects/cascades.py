@@ -16,7 +16,7 @@ class Passing(Struct, frozen=True, gc=False, kw_only=True):
     of: int
     """The post that was passed on."""
     kind: PostKind = PostKind.REPOST
-    own: int | None = None
+    as_post: int | None = None
     """The repost or quote as a post of its own, where it is known as one."""
     at: datetime | None = None
     sweep: int = 0

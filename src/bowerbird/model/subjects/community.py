@@ -43,6 +43,11 @@ class Community(Struct, frozen=True, kw_only=True):
     uses_relations: bool = True
     """Whether judged neighbours count."""
 
+    @property
+    def looks_around(self) -> bool:
+        """Whether the undecided are looked at again by their neighbours: the other rule asks for proofs of their own."""
+        return self.uses_relations and self.rule == "weighed"
+
 
 class Neighbours(Struct, frozen=True, gc=False):
     """How many accounts around one are judged to belong (`in`) and not to belong (`out`), by how they are related to it."""

@@ -36,7 +36,7 @@ class Ruling(Struct, frozen=True, kw_only=True):
     """By account or post, the reasons that were looked at again: what was said for these and is not repeated is withdrawn."""
 
 
-class Standing(Struct, frozen=True, gc=False, kw_only=True):
+class EarlierJudgement(Struct, frozen=True, gc=False, kw_only=True):
     """What stands of an account or post from before."""
 
     judge: str
@@ -61,7 +61,7 @@ class Seen(Struct, frozen=True, kw_only=True):
     """Of these, the ids whose profile this page tells something of."""
     hidden: frozenset[str] = frozenset()
     """Ids of accounts and posts that are gone: nothing may be said of them."""
-    before: Mapping[tuple[Subject, str], tuple[Standing, ...]] = {}
+    before: Mapping[tuple[Subject, str], tuple[EarlierJudgement, ...]] = {}
     """What stands of them, whoever said it."""
 
     def accounts(self) -> Iterator[tuple[str, User]]:

@@ -156,7 +156,7 @@ class Settled(Struct, frozen=True, gc=False, kw_only=True):
 
     task: Task
     progress: Progress
-    standing: Placement
+    placement: Placement
     attempts: int = 0
     pages: int = 0
     is_visit: bool = True

@@ -20,7 +20,7 @@ select c.user_no, c.state, u.opts_out, u.is_protected, u.seen_at, c.asked_at,
     (select a.reason from unavailable a where a.user_no = u.user_no and a.until is null order by a.since desc limit 1) as absent
 from candidates c join users u on u.user_no = c.user_no
 where c.crawl = ? and (c.state = '{CandidateState.NAMED}'
-    or (c.state = '{CandidateState.ASKED}' and (u.seen_at >= c.asked_at or exists (
+    or (c.state = '{CandidateState.ASKED}' and (u.seen_at >= coalesce(c.asked_at, 0) or exists (
         select 1 from unavailable a where a.user_no = u.user_no and a.until is null))))
 order by c.mentions + c.replies + c.reposts + c.listed desc, c.user_no limit ?
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bowerbird.flows.files.media_plan import MediaPlan
+from bowerbird.flows.files.sections.media_plan import MediaPlan
 from bowerbird.modules.media.collector import Collector
 
 __all__ = ["Collector", "MediaPlan"]

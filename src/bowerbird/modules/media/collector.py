@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from datetime import datetime, timedelta
 
-from bowerbird.flows.files.media_plan import MediaPlan
+from bowerbird.flows.files.sections.media_plan import MediaPlan
 from bowerbird.model import Fetched
 from bowerbird.modules.media.files import MediaFolder, StoredFile
-from bowerbird.modules.media.rows import Book, Wanted
+from bowerbird.modules.media.rows import MediaFileRows, Wanted
 from bowerbird.ports import Claims, Clock, Database, MediaTransport
 
 AT_ONCE = 4
@@ -24,7 +24,7 @@ class Collector:
         self._clock = clock
         self._transport = transport
         self._plan = plan
-        self._book = Book(database, claims, plan.kinds)
+        self._files = MediaFileRows(database, claims, plan.kinds)
         self._shelf = MediaFolder(plan.folder)
         self._called = asyncio.Event()
         self._is_ended = False
@@ -60,31 +60,31 @@ class Collector:
     async def _glance(self) -> datetime | None:
         """Takes in what is new, if anything is; says when the next file is due. Mostly it only reads."""
         async with self._database.reading() as tx:
-            has_news = await self._book.has_news(tx)
+            has_news = await self._files.has_news(tx)
         if has_news:
             await self.look()
         async with self._database.reading() as tx:
-            return await self._book.next_due(tx, self._clock.now())
+            return await self._files.next_due(tx, self._clock.now())
 
     async def look(self) -> None:
         """Learns of new media, and clears away what no post shows any more."""
         more = True
         while more and not self._is_ended:
             async with self._database.transaction() as tx:
-                more = await self._book.take_in(tx, self._clock.now())
-                doubts = await self._book.doubts(tx)
+                more = await self._files.take_in(tx, self._clock.now())
+                doubts = await self._files.doubts(tx)
                 # The file first: should we be killed now, the doubt is still written down.
                 for each in doubts:
                     if not each.is_shown:
                         self._shelf.remove(each.media)
-                await self._book.resolve(tx, doubts)
+                await self._files.resolve(tx, doubts)
             more = more or bool(doubts)
 
     async def _start(self, room: int) -> set[asyncio.Task[None]]:
         if room <= 0:
             return set()
         async with self._database.transaction() as tx:
-            claimed = await self._book.claim(tx, room, self._clock.now())
+            claimed = await self._files.claim(tx, room, self._clock.now())
         return {asyncio.create_task(self.fetch(each), name=f"media {each.file}") for each in claimed}
 
     async def _wait(self, fetching: set[asyncio.Task[None]], due: datetime | None) -> set[asyncio.Task[None]]:
@@ -116,11 +116,11 @@ class Collector:
 
     async def _keep(self, wanted: Wanted, shelved: StoredFile, kind: str) -> None:
         async with self._database.transaction() as tx:
-            is_kept = await self._book.keep(tx, wanted, shelved, kind, self._clock.now())
-            is_unwanted = not is_kept and await self._book.is_unwanted(tx, wanted)
+            is_kept = await self._files.keep(tx, wanted, shelved, kind, self._clock.now())
+            is_unwanted = not is_kept and await self._files.is_unwanted(tx, wanted)
         if is_unwanted:
             self._shelf.remove(wanted.media)
 
     async def _fail(self, wanted: Wanted, fetched: Fetched) -> None:
         async with self._database.transaction() as tx:
-            await self._book.fail(tx, wanted, fetched, self._clock.now())
+            await self._files.fail(tx, wanted, fetched, self._clock.now())

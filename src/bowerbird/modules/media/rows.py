@@ -37,11 +37,13 @@ on conflict (id) do update set state = '{MediaState.WAITING}', url = excluded.ur
 where media_files.state = '{MediaState.REMOVED}'
 """
 _TRY = "update media_files set attempts = attempts + 1 where file = ?"
+# By both: on SQLite the number of a file that was forgotten while it was fetched may be another's by now.
+_SAME = "file = ? and id = ?"
 _KEPT = f"""
 update media_files set state = '{MediaState.KEPT}', sha256 = ?, bytes = ?, type = ?, path = ?, kept_at = ?, error = null
-where file = ? and state = '{MediaState.WAITING}'
+where {_SAME} and state = '{MediaState.WAITING}'
 """
-_LATER = f"update media_files set state = ?, error = ?, due = ? where file = ? and state = '{MediaState.WAITING}'"
+_LATER = f"update media_files set state = ?, error = ?, due = ? where {_SAME} and state = '{MediaState.WAITING}'"
 _DOUBTED = f"""
 select f.file, f.id, case when exists (select 1 from media m where {is_same("m.id", "f.id")}) then 1 else 0 end as is_shown
 from media_files f where f.state = '{MediaState.DOUBTED}' order by f.file limit ?
@@ -76,7 +78,7 @@ class Doubt(Struct, frozen=True):
     is_shown: bool
 
 
-class Book:
+class MediaFileRows:
     """Reads and writes `media_files` for one worker; each method is one step of a transaction of its caller."""
 
     def __init__(self, database: Database, claims: Claims, kinds: Sequence[str]) -> None:
@@ -127,11 +129,11 @@ class Book:
         if not await self._claims.release(tx, wanted.claim):
             return False
         values = (shelved.sha256, shelved.size, kind[:200] or None, shelved.path, to_micros(now))
-        return await tx.execute(_KEPT, *values, wanted.file) == 1
+        return await tx.execute(_KEPT, *values, wanted.file, wanted.media) == 1
 
     async def is_unwanted(self, tx: Transaction, wanted: Wanted) -> bool:
         """Whether a post that showed it was taken back, or forgotten, while it was being fetched."""
-        row = await tx.fetch_one("select state from media_files where file = ?", wanted.file)
+        row = await tx.fetch_one(f"select state from media_files where {_SAME}", wanted.file, wanted.media)
         return row is None or row["state"] in (MediaState.DOUBTED, MediaState.REMOVED)
 
     async def fail(self, tx: Transaction, wanted: Wanted, fetched: Fetched, now: datetime) -> None:
@@ -141,7 +143,7 @@ class Book:
         is_over = fetched.is_final or wanted.attempts >= MOST_ATTEMPTS
         due = now + max(RETRIES.wait(wanted.attempts, wanted.media), min(fetched.retry_after or timedelta(0), RETRIES.most))
         state = MediaState.GIVEN_UP if is_over else MediaState.WAITING
-        await tx.execute(_LATER, state, fetched.failure[:500], to_micros(due), wanted.file)
+        await tx.execute(_LATER, state, fetched.failure[:500], to_micros(due), wanted.file, wanted.media)
 
     async def doubts(self, tx: Transaction) -> list[Doubt]:
         rows = await tx.fetch(_DOUBTED, _INTAKE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from enum import StrEnum
 
 from msgspec import Struct
 
@@ -13,7 +14,19 @@ from bowerbird.ports import Database, Row, Transaction
 
 SIZE = {"posts": 250_000, "users": 50_000}
 """Numbers of one part. Smaller ones are counted again sooner, larger ones have fewer rows between them."""
-COUNTED, AGAIN, FORMER = "counted", "again", "former"
+
+
+class PartState(StrEnum):
+    """What the count of a part is good for."""
+
+    COUNTED = "counted"
+    """It stands."""
+    AGAIN = "again"
+    """The same posts are counted anew; it stands when it is whole."""
+    FORMER = "former"
+    """Another stands in its place, and it is taken away."""
+
+
 _COLUMNS = "part, subject, first, last, through, state, counted_at, body"
 _ALL = f"select {_COLUMNS} from statistic_parts order by subject, first, part"
 _NEW = """
@@ -42,7 +55,7 @@ class CountedPart(Struct, frozen=True, kw_only=True):
     first: int
     last: int
     through: int
-    state: str
+    state: PartState
     counted_at: datetime
     body: str | None = None
 
@@ -56,10 +69,10 @@ async def read_parts(tx: Transaction) -> Sequence[CountedPart]:
 
 
 def _part(row: Row) -> CountedPart:
-    return CountedPart(**{**row, "counted_at": from_micros(row["counted_at"])})
+    return CountedPart(**{**row, "state": PartState(row["state"]), "counted_at": from_micros(row["counted_at"])})
 
 
-async def begin(tx: Transaction, subject: str, first: int, state: str, at: int) -> None:
+async def begin(tx: Transaction, subject: str, first: int, state: PartState, at: int) -> None:
     """A part that begins with this number, with nothing counted yet."""
     await tx.fetch_one(_NEW, subject, first, first + SIZE[subject] - 1, first - 1, state, at)
 
@@ -73,9 +86,9 @@ async def advance(tx: Transaction, part: CountedPart, through: int, at: int, tal
 
 async def replace(tx: Transaction, old: CountedPart | None, new: CountedPart, at: int) -> None:
     """From now on the new count of the same posts stands."""
-    await tx.execute(_MARK, COUNTED, at, new.part)
+    await tx.execute(_MARK, PartState.COUNTED, at, new.part)
     if old is not None:
-        await tx.execute(_MARK, FORMER, at, old.part)
+        await tx.execute(_MARK, PartState.FORMER, at, old.part)
 
 
 async def remove_some(tx: Transaction, part: CountedPart, most: int) -> None:

@@ -13,11 +13,11 @@ from bowerbird.clock import to_micros
 from bowerbird.errors import Busy, DiskFull
 from bowerbird.modules.statistics import parts as kept
 from bowerbird.modules.statistics.horizon import horizon
-from bowerbird.modules.statistics.parts import AGAIN, COUNTED, FORMER, SIZE, CountedPart, read_parts
+from bowerbird.modules.statistics.parts import SIZE, CountedPart, PartState, read_parts
 from bowerbird.modules.statistics.posts import read_posts
 from bowerbird.modules.statistics.publishing import made, publish
 from bowerbird.modules.statistics.tally import Tally
-from bowerbird.modules.statistics.users import People, read_people, read_users
+from bowerbird.modules.statistics.users import AccountSums, read_people, read_users
 from bowerbird.modules.statistics.work import Turn
 from bowerbird.ports import Clock, Database, Transaction
 
@@ -87,7 +87,7 @@ class Preparing:
             firsts = {part.first for part in parts}
             for first in range(1, top + 1, SIZE[subject]):
                 if first not in firsts:
-                    await kept.begin(tx, subject, first, COUNTED, to_micros(now))
+                    await kept.begin(tx, subject, first, PartState.COUNTED, to_micros(now))
             stale, _ = await kept.stale_posts(tx) if subject == "posts" else ((), 0)
             await kept.heed_stale(tx, self._database, await self._again(tx, parts, stale, done, recounts=recounts))
 
@@ -96,9 +96,9 @@ class Preparing:
     ) -> set[int]:
         """Begins to count again the part that needs it most, if one does; answers which notes are done with by that."""
         now = self._clock.now()
-        if any(part.state == AGAIN for part in parts):
+        if any(part.state is PartState.AGAIN for part in parts):
             return set()
-        counted = sorted((part for part in parts if part.state == COUNTED), key=lambda part: part.counted_at)
+        counted = sorted((part for part in parts if part.state is PartState.COUNTED), key=lambda part: part.counted_at)
         held = {part.part: {post for post in stale if part.first <= post <= part.last} for part in counted}
         # Of a part that grows only what is counted already can be stale; the others are not noted twice.
         gone = {post for part in counted for post in held[part.part] if post > part.through}
@@ -106,16 +106,16 @@ class Preparing:
             is_stale = bool(held[part.part] - gone) and part.counted_at <= now - _PATIENCE
             is_old = recounts and part.is_whole and part.counted_at <= now - RECOUNT[part.subject]
             if is_stale or is_old:
-                await kept.begin(tx, part.subject, part.first, AGAIN, to_micros(now))
+                await kept.begin(tx, part.subject, part.first, PartState.AGAIN, to_micros(now))
                 done.recounted += 1
                 return gone | held[part.part]
         return gone
 
     async def _next(self, subject: str, top: int) -> CountedPart | None:
         async with self._database.reading() as tx:
-            parts = [part for part in await read_parts(tx) if part.subject == subject and part.state != FORMER]
+            parts = [part for part in await read_parts(tx) if part.subject == subject and part.state is not PartState.FORMER]
         ready = [part for part in parts if part.through < min(part.last, top)]
-        return min(ready, key=lambda part: (part.state == AGAIN, part.first), default=None)
+        return min(ready, key=lambda part: (part.state is PartState.AGAIN, part.first), default=None)
 
     async def _count(self, part: CountedPart, through: int, done: Prepared) -> None:
         began = self._clock.stopwatch()
@@ -123,7 +123,7 @@ class Preparing:
         tally, body = await (self._posts if part.subject == "posts" else self._users)(part, through)
         async with self._turn.transaction() as tx:
             await kept.advance(tx, part, through, at, tally, body)
-            if part.state == AGAIN:
+            if part.state is PartState.AGAIN:
                 await self._put_in_place(tx, part, through, at)
         counted = through - part.through
         done.posts, done.users = (
@@ -135,7 +135,7 @@ class Preparing:
     async def _put_in_place(self, tx: Transaction, part: CountedPart, through: int, at: int) -> None:
         """The new count stands as soon as it has come as far as the old one."""
         others = [each for each in await read_parts(tx) if each.subject == part.subject and each.first == part.first]
-        old = next((each for each in others if each.state == COUNTED), None)
+        old = next((each for each in others if each.state is PartState.COUNTED), None)
         if old is None or through >= old.through:
             await kept.replace(tx, old, part, at)
 
@@ -147,7 +147,7 @@ class Preparing:
         return tally, None
 
     async def _users(self, part: CountedPart, through: int) -> tuple[None, str]:
-        people: People = read_people(part.body)
+        people: AccountSums = read_people(part.body)
         async with self._database.reading() as tx:
             for row in await read_users(tx, part.through, through):
                 people.add(row)
@@ -161,7 +161,7 @@ class Preparing:
 
     async def _former(self) -> CountedPart | None:
         async with self._database.reading() as tx:
-            return next((part for part in await read_parts(tx) if part.state == FORMER), None)
+            return next((part for part in await read_parts(tx) if part.state is PartState.FORMER), None)
 
     async def _remove(self, part: CountedPart) -> float:
         began = self._clock.stopwatch()

@@ -10,7 +10,7 @@ import msgspec
 
 from bowerbird.clock import to_micros
 from bowerbird.model import from_micros
-from bowerbird.modules.statistics.parts import COUNTED, read_parts
+from bowerbird.modules.statistics.parts import PartState, read_parts
 from bowerbird.modules.statistics.places import read_cells
 from bowerbird.modules.statistics.tally import DAY, HOUR
 from bowerbird.modules.statistics.users import joined
@@ -21,7 +21,7 @@ LISTED = 100
 """How many of each are kept, of all times and of each month."""
 _FROM = f"""
 from statistic_parts p join statistic_counts c on c.part = p.part
-where p.subject = 'posts' and p.state = '{COUNTED}' and c.measure = ?
+where p.subject = 'posts' and p.state = '{PartState.COUNTED}' and c.measure = ?
 """
 _SUMS = f"select c.at, c.key, cast(sum(c.n) as bigint) as n {_FROM} group by c.at, c.key order by c.at, c.key"
 _ALL_TIMES = f"""
@@ -38,7 +38,7 @@ select c.key, cast(sum(case when c.measure = 'reposted' then c.n else 0 end) as 
     cast(sum(case when c.measure = 'mention' then c.n else 0 end) as bigint) as mention,
     cast(sum(case when c.measure = 'answered' then c.n else 0 end) as bigint) as answered
 from statistic_parts p join statistic_counts c on c.part = p.part
-where p.subject = 'posts' and p.state = '{COUNTED}' and c.measure in ('reposted', 'mention', 'answered')
+where p.subject = 'posts' and p.state = '{PartState.COUNTED}' and c.measure in ('reposted', 'mention', 'answered')
 group by c.key order by sum(case when c.measure = 'answered' then 0 else c.n end) desc, c.key limit ?
 """
 FRIENDS = 2
@@ -107,7 +107,7 @@ async def _friends(tx: Transaction) -> Document:
 
 
 async def _people(tx: Transaction) -> Document:
-    parts = [part for part in await read_parts(tx) if part.subject == "users" and part.state == COUNTED]
+    parts = [part for part in await read_parts(tx) if part.subject == "users" and part.state is PartState.COUNTED]
     people: Document = msgspec.to_builtins(joined(part.body for part in parts if part.body))
     oldest = min((to_micros(part.counted_at) for part in parts), default=0)
     return {**people, "since": oldest}

@@ -48,7 +48,7 @@ class Spread(Struct):
             self.most, self.whose = other.most, other.whose
 
 
-class People(Struct):
+class AccountSums(Struct):
     """What is known of some accounts together."""
 
     accounts: int = 0
@@ -76,7 +76,7 @@ class People(Struct):
             cell = f"{followers.bit_length()} {following.bit_length()}"
             self.degrees[cell] = self.degrees.get(cell, 0) + 1
 
-    def join(self, other: People) -> None:
+    def join(self, other: AccountSums) -> None:
         for name in ("accounts", "seen", "with_posts", "with_followers", "with_following"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name, spread in other.counters.items():
@@ -85,15 +85,15 @@ class People(Struct):
             self.degrees[cell] = self.degrees.get(cell, 0) + n
 
 
-def joined(bodies: Iterable[str]) -> People:
-    whole = People()
+def joined(bodies: Iterable[str]) -> AccountSums:
+    whole = AccountSums()
     for body in bodies:
         whole.join(read_people(body))
     return whole
 
 
-def read_people(body: str | None) -> People:
-    return msgspec.json.decode(body, type=People) if body else People()
+def read_people(body: str | None) -> AccountSums:
+    return msgspec.json.decode(body, type=AccountSums) if body else AccountSums()
 
 
 async def read_users(tx: Transaction, after: int, through: int) -> Sequence[Row]:

@@ -21,6 +21,8 @@ _OLD = {
     "module_runs": ("run", "started_at"),
 }
 """By table that is a log: its number and its time."""
+_HANGING = {"quarantine": "delete from quarantine_names where item not in (select item from quarantine)"}
+"""What goes along with the rows of a log. By what is left, not by what was deleted: two processes may delete the same rows."""
 
 
 class Retention:
@@ -63,6 +65,8 @@ class Retention:
         while True:
             async with context.transaction() as tx:
                 some = await tx.execute(sql, before, _BATCH)
+                if some and table in _HANGING:
+                    await tx.execute(_HANGING[table])
             gone += some
             if some < _BATCH:
                 return gone

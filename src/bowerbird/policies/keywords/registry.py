@@ -8,11 +8,11 @@ from typing import Any
 
 from bowerbird.errors import UserError
 from bowerbird.model.subjects.keywords import MethodOption, Methods
-from bowerbird.policies.keywords.baseline import Baseline
-from bowerbird.policies.keywords.colift import Colift
-from bowerbird.policies.keywords.rkwa import READINGS, Rkwa
-from bowerbird.policies.keywords.rkwa_auto import RkwaAuto
-from bowerbird.policies.keywords.skwa import Skwa
+from bowerbird.policies.keywords.methods.baseline import Baseline
+from bowerbird.policies.keywords.methods.colift import Colift
+from bowerbird.policies.keywords.methods.rkwa import READINGS, Rkwa
+from bowerbird.policies.keywords.methods.rkwa_auto import RkwaAuto
+from bowerbird.policies.keywords.methods.skwa import Skwa
 from bowerbird.policies.keywords.values import Method
 
 _MAKERS: Mapping[str, Callable[..., Method]] = {

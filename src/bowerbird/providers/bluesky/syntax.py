@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
-from typing import NamedTuple
+
+from msgspec import Struct
 
 POST = "app.bsky.feed.post"
 REPOST = "app.bsky.feed.repost"
@@ -13,6 +13,7 @@ FOLLOW = "app.bsky.graph.follow"
 LIST = "app.bsky.graph.list"
 PROFILE = "app.bsky.actor.profile"
 
+_is_usual_did = re.compile(r"did:plc:[a-z2-7]{24}", re.ASCII).fullmatch
 _DID = re.compile(r"did:[a-z]+:[a-zA-Z0-9._:%-]*[a-zA-Z0-9._-]", re.ASCII)
 _HANDLE = re.compile(r"([a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?\.)+[a-zA-Z]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?", re.ASCII)
 _NSID = re.compile(
@@ -27,13 +28,10 @@ _DIGITS = "234567abcdefghijklmnopqrstuvwxyz"
 _VALUES = {digit: value for value, digit in enumerate(_DIGITS)}
 _CLOCK_BITS = 10
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_USUAL_DID = len("did:plc:") + 24
-_KNOWN = 65_536
-"""Names of accounts that are remembered as good or not: on a stream the same ones come again and again."""
 _LONGEST_DID, _LONGEST_HANDLE, _LONGEST_NSID, _LONGEST_URI, _LONGEST_KEY = 2048, 253, 317, 8192, 512
 
 
-class AtUri(NamedTuple):
+class AtUri(Struct, frozen=True, gc=False):
     """`at://authority/collection/rkey`; the latter two may be empty."""
 
     authority: str
@@ -43,16 +41,14 @@ class AtUri(NamedTuple):
     def __str__(self) -> str:
         if self.collection and self.rkey:
             return f"at://{self.authority}/{self.collection}/{self.rkey}"
-        return "at://" + "/".join(part for part in self if part)
+        return "at://" + "/".join(filter(None, (self.authority, self.collection, self.rkey)))
 
 
 def is_did(text: str) -> bool:
-    return _is_usual_did(text) if len(text) == _USUAL_DID else len(text) <= _LONGEST_DID and _DID.fullmatch(text) is not None
-
-
-@lru_cache(maxsize=_KNOWN)
-def _is_usual_did(text: str) -> bool:
-    return _DID.fullmatch(text) is not None
+    if _is_usual_did(text):
+        # Nearly all of them, and a third of the time.
+        return True
+    return len(text) <= _LONGEST_DID and _DID.fullmatch(text) is not None
 
 
 def is_handle(text: str) -> bool:
@@ -88,8 +84,9 @@ def at_uri(text: str) -> AtUri | None:
     return AtUri(*parts)
 
 
-def record_uri(did: str, collection: str, rkey: str) -> str:
-    return f"at://{did}/{collection}/{rkey}"
+def record_uri(uri: AtUri) -> str:
+    """The uri of a record, whose parts are all there: in half the time of `str`."""
+    return f"at://{uri.authority}/{uri.collection}/{uri.rkey}"
 
 
 def tid_time(text: str) -> datetime | None:

@@ -102,7 +102,7 @@ class Mastodon:
         return parse.parse(ask, self.facets[ask.facet], answer, service, self.flavour)
 
     def is_paged(self, ask: Ask) -> bool:
-        return any(name in requests.POSITIONS for name, _ in self.request(ask).query)
+        return requests.is_paged(ask, self.facets[ask.facet])
 
     def target(self, text: str, facet: Facet) -> str:
         return targets.target(text, facet)

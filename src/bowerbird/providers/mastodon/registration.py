@@ -10,6 +10,7 @@ from bowerbird.errors import CredentialError
 from bowerbird.model import Answer, Request
 from bowerbird.providers.common.reading.items import UNREADABLE, Reader, shortened
 
+PROVIDER = "mastodon"
 NAME = "bowerbird"
 SCOPES = "read"
 _SHOWN_CODE = "urn:ietf:wg:oauth:2.0:oob"

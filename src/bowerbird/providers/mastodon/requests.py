@@ -71,6 +71,14 @@ def route(ask: Ask, facet: Facet) -> str:
     return ALONE.get(facet.name, facet.name) if is_alone else facet.name
 
 
+def is_paged(ask: Ask, facet: Facet) -> bool:
+    """Whether the request carries a position; asked after every page, when nobody needs the request yet."""
+    asked = route(ask, facet)
+    if asked in _BATCH or asked in _SINGLE:
+        return False
+    return any(name in POSITIONS for name, _ in _position(facet.name, ask.progress))
+
+
 def _subject(facet: str, target: str) -> Query:
     match facet:
         case "search":

@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from bowerbird.reports.blocks.columns import Array, Column, Lists, Texts
+from bowerbird.reports.texts import plain
 
 Key = tuple[Any, ...]
 """Of one row: the next block begins after it."""
@@ -65,8 +66,3 @@ def _changed(column: Column, change: Callable[[Any], str]) -> Texts:
 def text(value: Any) -> str:
     """A text, however the database gave it."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-
-
-def plain(value: Any) -> Any:
-    """A part of a key in the form in which it is asked with and written down."""
-    return value.decode() if isinstance(value, bytes) else value

@@ -10,10 +10,10 @@ from msgspec import Struct, structs
 from bowerbird.errors import UserError
 from bowerbird.ports import Database, Transaction
 from bowerbird.reports.blocks.block import text
-from bowerbird.reports.blocks.choosing import Choice, Conditions, conditions
 from bowerbird.reports.blocks.columns import Column
 from bowerbird.reports.blocks.fetching import Kinds, fetch_packed
 from bowerbird.reports.blocks.fills import people
+from bowerbird.reports.blocks.selection.choosing import Choice, Conditions, conditions
 from bowerbird.reports.blocks.tables import FOLLOWS, POSTS
 from bowerbird.store.posts.by_id import is_same
 

@@ -7,13 +7,14 @@ from typing import Any
 
 from bowerbird.errors import TooMuch
 from bowerbird.ports import Database, Transaction
-from bowerbird.reports.blocks.block import Block, Key, plain
-from bowerbird.reports.blocks.choosing import Choice, Conditions, conditions, keep_words
+from bowerbird.reports.blocks.block import Block, Key
 from bowerbird.reports.blocks.columns import Column
 from bowerbird.reports.blocks.fetching import fetch_packed
 from bowerbird.reports.blocks.payloads import Payloads
-from bowerbird.reports.blocks.sampling import Sample
+from bowerbird.reports.blocks.selection.choosing import Choice, Conditions, conditions, keep_words
+from bowerbird.reports.blocks.selection.sampling import RowSample
 from bowerbird.reports.blocks.tables import Table, fills
+from bowerbird.reports.texts import plain
 
 ROWS = 10_000
 NO_CHOICE = Choice()
@@ -25,7 +26,7 @@ class BlockReader:
     """Reads the chosen rows of one table; the database is a moment that does not change (`one_moment`)."""
 
     def __init__(
-        self, database: Database, table: Table, choice: Choice = NO_CHOICE, *, sample: Sample | None = None, rows: int = ROWS
+        self, database: Database, table: Table, choice: Choice = NO_CHOICE, *, sample: RowSample | None = None, rows: int = ROWS
     ) -> None:
         """`rows`: of one block."""
         self._database = database

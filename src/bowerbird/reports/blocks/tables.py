@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from msgspec import Struct, structs
 
 from bowerbird.errors import UserError
+from bowerbird.model import NETWORKS
 from bowerbird.model.subjects.telling import is_gone, may_be_told, open_absence
 from bowerbird.ports import Database
 from bowerbird.reports.blocks.fetching import Kinds
@@ -101,8 +102,20 @@ _POST_CHOICES = {
 }
 """How rows are chosen that are posts, or belong to one."""
 _POST_AND_AUTHOR = (("post", "p.id"), ("user", _AUTHOR.format(number="p.author")))
-_POST_URL = """coalesce(p.url, case when p.network = 'bluesky' and p.kind <> 'repost' and p.text is not null
-    then 'https://bsky.app/profile/' || replace(substr(p.id, 6), '/app.bsky.feed.post/', '/post/') end)"""
+
+
+def _made_addresses() -> Iterator[str]:
+    """Where posts are found whose addresses follow from their ids, and so are not kept."""
+    for network in NETWORKS.values():
+        if network.post_forms is not None:
+            (begins, middle), (shown, between) = (form.replace("{key}", "").split("{author}") for form in network.post_forms)
+            yield (
+                f"case when p.network = '{network.name}' and p.kind <> 'repost' and p.text is not null "
+                f"then '{shown}' || replace(substr(p.id, {len(begins) + 1}), '{middle}', '{between}') end"
+            )
+
+
+_POST_URL = f"coalesce({', '.join(('p.url', *_made_addresses()))})"
 _POST_COLUMNS = (
     "id", "network", "kind", "author", "created_at", "listed_at", "edited_at", "text", "language", "replies", "reposts", "likes",
     "quotes", "reply_to", "repost_of", "quote_of", "root", "links", "source", "warning", "is_sensitive", "labels", "place",

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from msgspec import structs
 
 from bowerbird.ports import Database, Transaction
-from bowerbird.reports.blocks.choosing import conditions
 from bowerbird.reports.blocks.picking import Picked, picked
+from bowerbird.reports.blocks.selection.choosing import conditions
 from bowerbird.reports.blocks.tables import FOLLOWS
 from bowerbird.reports.browsing.pages import read_token, token
 from bowerbird.reports.browsing.searching import MOST_COUNTED, Found, Matching, Search

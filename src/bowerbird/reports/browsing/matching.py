@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bowerbird.db.moment import one_moment
 from bowerbird.ports import Database
-from bowerbird.reports.blocks.choosing import Choice
+from bowerbird.reports.blocks.selection.choosing import Choice
 from bowerbird.reports.browsing.follows import count_follows
 from bowerbird.reports.browsing.searching import MOST_COUNTED, Matching, Search, count_matching
 from bowerbird.reports.counting.counts import Count, Counter
@@ -13,10 +14,11 @@ _TABLES = {"posts": "posts", "follows": "relations", "media": "media"}
 
 async def how_many(database: Database, wanted: Search) -> Matching:
     """Counted up to ten thousand; beyond that all rows of a kind are estimated, and those that meet conditions are more."""
-    total = await _all(database, wanted.what) if wanted.choice == Choice() else None
-    if total is not None and not total.is_exact:
-        return Matching(count=total.value, is_rough=True)
-    return await (count_follows if wanted.what == "follows" else count_matching)(database, wanted)
+    async with one_moment(database) as still:
+        total = await _all(still, wanted.what) if wanted.choice == Choice() else None
+        if total is not None and not total.is_exact:
+            return Matching(count=total.value, is_rough=True)
+        return await (count_follows if wanted.what == "follows" else count_matching)(still, wanted)
 
 
 async def _all(database: Database, what: str) -> Count:

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
 
 from msgspec import Struct
 
 from bowerbird.errors import UserError
 from bowerbird.model import Service
-from bowerbird.ports import Database, Row, Transaction
+from bowerbird.ports import Database
 from bowerbird.reports.seeds.chosen import is_askable, service_row
+from bowerbird.reports.texts import plain
 from bowerbird.store.people.names import has_local_keys, key_in
 
 _BATCH = 10_000
+# Few accounts opt out, and their index has only them.
 _POSTS = f"""
-select post_no, id, kind, author, case when deleted_at is null then 0 else 1 end as is_deleted
-from posts where post_no > ? and network = ? order by post_no limit {_BATCH}
+select p.post_no, {{key}} as key, p.kind, case when p.deleted_at is not null then {{deleted}}
+    when p.author in (select u.user_no from users u where u.opts_out = 1) then {{opted_out}} else {{open}} end as fate
+from posts p where p.post_no > ? and p.network = ? order by p.post_no limit {_BATCH}
 """
 # A service may know one post under two keys, and one is enough.
-_KEYS = "select post_no, min(key) as key from post_keys where post_no between ? and ? and +service = ? group by post_no"
-_OPTED_OUT = "select user_no from users where opts_out = 1"
+_KEY = "(select min(k.key) from post_keys k where k.post_no = p.post_no and +k.service = {service})"
+_OPEN, _DELETED, _OPTED_OUT = 0, 1, 2
 
 
 class PostIds(Struct):
@@ -39,46 +43,33 @@ async def read_post_ids(database: Database, service: Service, counted: PostIds) 
     """The ids in batches, each as the service calls the post; `counted` grows along. Memory holds one batch."""
     async with database.reading() as tx:
         row = await service_row(tx, service)
-        alone = frozenset(each["user_no"] for each in await tx.fetch(_OPTED_OUT))
     if row is None:
         raise UserError(f"the store holds nothing of {service.base}, so it has no ids of it")
+    network = row["network"]
+    key = _KEY.format(service=int(row["service"])) if has_local_keys(network) else "p.id"
+    sql = _POSTS.format(key=key, open=_OPEN, deleted=_DELETED, opted_out=_OPTED_OUT)
     after = 0
     while True:
         async with database.reading() as tx:
-            posts = await tx.fetch(_POSTS, after, row["network"])
-            keys = await _keys(tx, row, posts)
-        if not posts:
+            found = await tx.fetch_columns(sql, after, network)
+        if not found:
             return
-        after = posts[-1]["post_no"]
-        yield _batch(posts, keys, alone, row["network"], counted)
+        numbers, keys, kinds, fates = found
+        after = numbers[-1]
+        yield _batch(keys, kinds, fates, network, counted)
 
 
-async def _keys(tx: Transaction, service: Row, posts: Sequence[Row]) -> Mapping[int, str] | None:
-    """What the service calls these posts, by number; None where the id itself tells."""
-    if not has_local_keys(service["network"]):
-        return None
-    if not posts:
-        return {}
-    rows = await tx.fetch(_KEYS, posts[0]["post_no"], posts[-1]["post_no"], service["service"])
-    return {row["post_no"]: row["key"] for row in rows}
-
-
-def _batch(
-    posts: Sequence[Row], keys: Mapping[int, str] | None, alone: frozenset[int], network: str, counted: PostIds
-) -> list[str]:
-    found = []
-    for post in posts:
-        key = key_in(network, post["id"]) if keys is None else keys.get(post["post_no"])
-        if post["is_deleted"]:
-            counted.deleted += 1
-        elif post["author"] in alone:
-            counted.opted_out += 1
-        elif key is None or not is_askable(network, post["kind"]):
-            counted.not_by_id += 1
-        elif is_real(key):
-            found.append(key)
-        else:
-            counted.unreal += 1
+def _batch(keys: Sequence[Any], kinds: Sequence[Any], fates: Sequence[int], network: str, counted: PostIds) -> list[str]:
+    askable = {kind for kind in set(kinds) if is_askable(network, plain(kind))}
+    rows = zip(keys, kinds, fates, strict=True)
+    named = [plain(key) for key, kind, fate in rows if fate == _OPEN and key is not None and kind in askable]
+    if not has_local_keys(network):
+        named = [key for known in named if (key := key_in(network, known)) is not None]
+    found = named if is_real("".join(named)) else [key for key in named if is_real(key)]
+    counted.deleted += fates.count(_DELETED)
+    counted.opted_out += fates.count(_OPTED_OUT)
+    counted.not_by_id += fates.count(_OPEN) - len(named)
+    counted.unreal += len(named) - len(found)
     counted.ids += len(found)
     return found
 

@@ -16,6 +16,7 @@ NEXT = f"""
 select result, service, target, post_no, user_no, owner, told from results where +crawl = ? and result > ?
 order by result limit {BATCH}
 """
+_COUNT = "select count(*) as found from results where crawl = ?"
 _INPUTS = "select written, columns from inputs where crawl = ? and service = ? and target = ? order by number"
 
 
@@ -49,6 +50,11 @@ class ResultReader:
         posts = await self._numbered(self._items.posts_numbered, {row["post_no"] for row in rows})
         users = await self._numbered(self._items.users_numbered, {row[end] for row in rows for end in ("user_no", "owner")})
         return [_line(row, posts, users) for row in rows]
+
+    async def count(self) -> int:
+        async with self._database.reading() as tx:
+            row = await tx.fetch_one(_COUNT, self._crawl)
+        return int(row["found"]) if row else 0
 
     async def inputs(self, service: int, target: str) -> list[tuple[str, dict[str, str]]]:
         """What was written for a target, as often as it was, with the columns beside it."""

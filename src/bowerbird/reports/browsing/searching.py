@@ -17,8 +17,8 @@ from msgspec import Struct, structs
 from bowerbird.clock import from_micros
 from bowerbird.errors import UserError
 from bowerbird.ports import Database, Transaction
-from bowerbird.reports.blocks.choosing import Choice, Conditions, conditions, has_one_of, parts_of
 from bowerbird.reports.blocks.picking import Picked, pick
+from bowerbird.reports.blocks.selection.choosing import Choice, Conditions, conditions, has_one_of, parts_of
 from bowerbird.reports.blocks.tables import TABLES, Table
 from bowerbird.reports.browsing.pages import LARGEST, read_token, token
 from bowerbird.reports.browsing.word_conditions import in_texts, tags_of, with_tags

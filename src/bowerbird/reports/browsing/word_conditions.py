@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from bowerbird.errors import UserError
 from bowerbird.ports import Database
-from bowerbird.reports.blocks.choosing import Conditions, folded, hashtags
+from bowerbird.reports.blocks.selection.choosing import Conditions, folded, hashtags
 from bowerbird.reports.blocks.tables import Table
 
 _ALIKE = {"sqlite": "{0} like ? escape '!'", "postgresql": "{0} ilike ? escape '!'"}

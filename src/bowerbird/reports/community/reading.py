@@ -77,7 +77,7 @@ class Missed(Struct, frozen=True, kw_only=True):
         return round(self.low * self.waiting), round(self.high * self.waiting)
 
 
-class Standing(Struct, frozen=True, kw_only=True):
+class CommunityCounts(Struct, frozen=True, kw_only=True):
     """How a community stands."""
 
     values: Mapping[str, int]
@@ -90,7 +90,7 @@ class Standing(Struct, frozen=True, kw_only=True):
     weights: Mapping[str, object] | None
 
 
-async def read_community(tx: Transaction, database: Database) -> Standing:
+async def read_community(tx: Transaction, database: Database) -> CommunityCounts:
     rows = await tx.fetch(_COUNTS)
     reasons: dict[str, dict[str, int]] = {value: {} for value in VALUES}
     versions: dict[str, int] = {}
@@ -99,7 +99,7 @@ async def read_community(tx: Transaction, database: Database) -> Standing:
         told[row["reason"]] = told.get(row["reason"], 0) + row["n"]
         versions[row["version"]] = versions.get(row["version"], 0) + row["n"]
     weights = await tx.fetch_one(_WEIGHTS, JUDGE)
-    return Standing(
+    return CommunityCounts(
         values={value: sum(told.values()) for value, told in reasons.items()},
         reasons=reasons,
         versions=versions,

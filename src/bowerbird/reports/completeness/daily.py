@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from msgspec import Struct
 
 from bowerbird.ports import Database
-from bowerbird.reports.completeness import VIEWS, Cause, Entry, Total, ledgers
+from bowerbird.reports.completeness import VIEWS, Cause, Entry, Total, read_views
 from bowerbird.reports.completeness.facets import facet_of
-from bowerbird.reports.completeness.views import ViewSums
-
-_FEW = 25
 
 
 class DayLine(Struct, frozen=True, kw_only=True):
@@ -37,15 +32,8 @@ class Sums(Struct, frozen=True, kw_only=True):
 
 async def read_daily(database: Database, crawl: str | None) -> Sums:
     """Reads the ledger of one crawl, or of all; it takes as long as there are accounts, and lets others work meanwhile."""
-    views, days = {view: ViewSums(view, 0) for view in VIEWS}, []
-    number = 0
-    async for view, entry in ledgers(database, facet_of, VIEWS, crawl):
-        views[view].add(entry)
-        if view == "day":
-            days.append(_day(entry))
-        number += 1
-        if number % _FEW == 0:
-            await asyncio.sleep(0)
+    views = await read_views(database, facet_of, VIEWS, crawl)
+    days = [_day(entry) for entry in views["day"].days]
     return Sums(days=days, totals={view: each.totals for view, each in views.items() if each.totals})
 
 

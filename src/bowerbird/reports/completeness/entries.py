@@ -125,17 +125,18 @@ class Total(Struct, kw_only=True):
     """Lines without an upper bound."""
     causes: dict[str, int] = {}
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: Entry, times: int = 1) -> None:
+        """Adds a line, or one that stands for several."""
         if entry.is_repeated:
             return
-        self.entries += 1
-        self.captured += entry.captured
-        self.deleted += entry.deleted
-        self.low += entry.low
-        self.likely += entry.likely
-        self.high = None if self.high is None or entry.high is None else self.high + entry.high
-        self.unbounded += entry.high is None
-        self.causes = {cause: self.causes.get(cause, 0) + entry.of(cause) for cause in Cause}
+        self.entries += times
+        self.captured += entry.captured * times
+        self.deleted += entry.deleted * times
+        self.low += entry.low * times
+        self.likely += entry.likely * times
+        self.high = None if self.high is None or entry.high is None else self.high + entry.high * times
+        self.unbounded += times if entry.high is None else 0
+        self.causes = {cause: self.causes.get(cause, 0) + entry.of(cause) * times for cause in Cause}
 
 
 def opted_out(posts: int) -> list[Missing]:

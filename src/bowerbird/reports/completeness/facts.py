@@ -21,6 +21,17 @@ _TASK = "target, state, ready, cursor, due, attempts, visits, added_at, visited_
 _TASKS = f"""
 select {_TASK} from tasks where lane = ? and target > ? order by target limit ?
 """
+_END = "select max(target) as target from (select target from tasks where lane = ? and target > ? order by target limit ?) as b"
+_IS_ANSWERED = "(substr({0}.target, 1, 1) = '@' and {0}.visits > 0)"
+_UNASKED = f"""
+select {", ".join(f"t.{name.strip()}" for name in _TASK.split(","))} from tasks t {{user}}
+where t.lane = ? and t.target > ? and t.target <= ? and not {_IS_ANSWERED.format("t")}
+    and not exists (select 1 from tasks p where p.lane = ? and p.target = t.target)
+    and not exists (select 1 from tasks e where e.lane in ({{before}}) and e.target = t.target and not {_IS_ANSWERED.format("e")})
+    and (u.user_no is null or u.seen_at is null or t.visits = 0 or u.is_protected = 1 or u.opts_out = 1
+        or exists (select 1 from unavailable a where a.user_no = u.user_no and a.until is null))
+order by t.target
+"""
 _USER = "u.user_no, u.id, u.handle, u.posts, u.checked_posts, u.followers, u.following, u.is_protected, u.opts_out, u.seen_at"
 
 _COUNTED = "p.deleted_at is null and coalesce(p.listed_at, p.created_at, p.found_at) <= w.at"
@@ -135,7 +146,7 @@ class AccountReader:
         self._looked = f"select {_TASK} from tasks where lane = ? and visited_at is not null and target {text}"
         self._relations = {
             side: (
-                f"select {column} as user_no, sum(case when removed_at is null then 1 else 0 end) as there, count(*) as ever "
+                f"select {column} as user_no, count(*) as ever, count(removed_at) as ended "
                 f"from relations where kind = 'follow' and {column} {bigint} group by {column}"
             )
             for side, column in (("followers", "target"), ("following", "source"))
@@ -151,6 +162,12 @@ class AccountReader:
                 return
             after = rows[-1]["target"]
             yield [_task(row) for row in rows]
+
+    async def tasks_of(self, tx: Transaction, lane: LaneFacts, targets: Sequence[str]) -> dict[str, TaskFacts]:
+        """The tasks about some targets, in the order of these."""
+        sql = f"select {_TASK} from tasks where lane = ? and target {self._database.any('text')}"
+        rows = {row["target"]: row for row in await tx.fetch(sql, lane.lane, self._database.members(list(targets)))}
+        return {target: _task(rows[target]) for target in targets if target in rows}
 
     async def users(self, tx: Transaction, lane: LaneFacts, targets: Sequence[str]) -> dict[str, UserFacts]:
         """By target the account it means, as far as it is known."""
@@ -174,9 +191,21 @@ class AccountReader:
         rows = {row["key"]: row for row in sorted(found, key=lambda row: row["seen_at"] or 0)}
         return {target: rows[name] for target, name in names.items() if name in rows}
 
-    async def known_targets(self, tx: Transaction, lane: LaneFacts, targets: Sequence[str]) -> set[str]:
-        sql = f"select target from tasks where lane = ? and target {self._database.any('text')}"
-        return {row["target"] for row in await tx.fetch(sql, lane.lane, self._database.members(list(targets)))}
+    async def unasked(self, lane: LaneFacts, lookup: LaneFacts, lookups: Sequence[LaneFacts]) -> AsyncIterator[list[TaskFacts]]:
+        """Look-ups of accounts that a lane does not ask about and that may be closed, or not looked up yet, in batches; none that
+        another lane before has looked up, nor handles that were: their accounts go on by their keys, or there are none."""
+        before = [each.lane for each in lookups[: lookups.index(lookup)]]
+        user, whose = user_of(lane)
+        sql = _UNASKED.format(user=user, before=", ".join(map(str, before)) or "null")
+        after = ""
+        while True:
+            async with self._database.reading() as tx:
+                (end,) = await tx.fetch(_END, lookup.lane, after, BATCH)
+                rows = await tx.fetch(sql, *whose, lookup.lane, after, end["target"], lane.lane) if end["target"] else ()
+            if end["target"] is None:
+                return
+            after = end["target"]
+            yield [_task(row) for row in rows]
 
     async def shortfalls(self, tx: Transaction, lane: LaneFacts, targets: Sequence[str]) -> Mapping[str, list[ShortfallFacts]]:
         found: dict[str, list[ShortfallFacts]] = {}
@@ -219,7 +248,16 @@ class AccountReader:
     async def related(self, tx: Transaction, side: str, users: Sequence[int]) -> dict[int, tuple[int, int]]:
         """How many relations of one side each account has now, and has had."""
         rows = await tx.fetch(self._relations[side], self._database.members(list(users)))
-        return {row["user_no"]: (int(row["there"]), int(row["ever"]) - int(row["there"])) for row in rows}
+        return {row["user_no"]: (row["ever"] - row["ended"], row["ended"]) for row in rows}
+
+
+def user_of(lane: LaneFacts) -> tuple[str, Sequence[Any]]:
+    """How a task `t` finds the account `u` that it is about, by its key or id, with the values for that; a few are known in other
+    ways (`AccountReader.users`)."""
+    if has_local_keys(lane.network):
+        keys = "left join user_keys k on k.service = ? and k.key = t.target left join users u on u.user_no = k.user_no"
+        return keys, [lane.service]
+    return "left join users u on u.id = cast(? as text) || t.target", [id_for(lane.network, lane.service_name, "")]
 
 
 def _pairs(database: Database, at: Mapping[int, int]) -> tuple[Any, ...]:

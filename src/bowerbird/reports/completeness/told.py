@@ -16,10 +16,11 @@ class Told:
         """Whether these items of this account were told before; from now on they were."""
         if user_no is None:
             return self._stranger(items, target)
-        bits, (byte, bit) = self._accounts[items], divmod(user_no, 8)
-        bits.extend(bytes(max(0, byte + 1 - len(bits))))
-        was_told = bool(bits[byte] & (1 << bit))
-        bits[byte] |= 1 << bit
+        bits, byte, bit = self._accounts[items], user_no >> 3, 1 << (user_no & 7)
+        if byte >= len(bits):
+            bits.extend(bytes(byte + 1 - len(bits)))
+        was_told = bool(bits[byte] & bit)
+        bits[byte] |= bit
         return was_told
 
     def _stranger(self, items: str, target: str) -> bool:

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from heapq import nlargest, nsmallest
 
-from bowerbird.reports.completeness.days import PostSums, posts_of
 from bowerbird.reports.completeness.entries import Entry, Total
+from bowerbird.reports.completeness.lines.days import PostSums, posts_of
+
+Rank = tuple[int, bool, int]
+
+
+def rank(entry: Entry) -> Rank:
+    """How much a line lacks, to compare it with others."""
+    return entry.likely, entry.high is None, entry.high or 0
 
 
 class ViewSums:
@@ -14,18 +21,29 @@ class ViewSums:
 
     def __init__(self, view: str, top: int) -> None:
         """`top`: how many lines to keep."""
-        self._view, self._top = view, top
+        self.top = top
+        self._view = view
         self._totals: defaultdict[str, Total] = defaultdict(Total)
         self._kept: list[Entry] = []
-        self._days: list[PostSums] = []
+        self.days: list[Entry] = []
+        """All lines of the view by day: there are never many."""
 
     def add(self, entry: Entry) -> None:
         self._totals[entry.items].add(entry)
         self._kept.append(entry)
         if self._view == "day":
-            self._days.append(posts_of(entry))
-        if len(self._kept) >= 2 * self._top + 100:
+            self.days.append(entry)
+        if len(self._kept) >= 2 * self.top + 100:
             self._kept = self.lines()
+
+    def add_alike(self, entry: Entry, times: int) -> None:
+        """Adds so many lines that nobody needs to see."""
+        self._totals[entry.items].add(entry, times)
+
+    def least(self) -> Rank | None:
+        """What a line must lack more than, to be kept; None: any will be."""
+        self._kept = self.lines()
+        return rank(self._kept[-1]) if len(self._kept) >= self.top > 0 else None
 
     @property
     def totals(self) -> dict[str, Total]:
@@ -40,12 +58,12 @@ class ViewSums:
     @property
     def posts(self) -> PostSums:
         """All stored posts, of the view by day: what its lines add up to, without reading the posts again."""
-        names = PostSums.__struct_fields__
-        return PostSums(*(sum(getattr(day, name) for day in self._days) for name in names))
+        days, names = [posts_of(day) for day in self.days], PostSums.__struct_fields__
+        return PostSums(*(sum(getattr(day, name) for day in days) for name in names))
 
     def lines(self) -> list[Entry]:
         """Those that lack most; of days the last ones."""
         if self._view == "day":
-            last = nlargest(self._top, self._kept, key=lambda entry: entry.subject)
-            return nsmallest(self._top, last, key=lambda entry: entry.subject)
-        return nlargest(self._top, self._kept, key=lambda entry: (entry.likely, entry.high is None, entry.high or 0))
+            last = nlargest(self.top, self._kept, key=lambda entry: entry.subject)
+            return nsmallest(self.top, last, key=lambda entry: entry.subject)
+        return nlargest(self.top, self._kept, key=rank)

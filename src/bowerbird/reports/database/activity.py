@@ -1,7 +1,7 @@
 """What a PostgreSQL server does for this store now: statements that run, those that wait for others, which were slow, how many.
 
 Other programs may use the same database: of them nothing is told but that they are there, and whom they hold up.
-SQLite has no server to ask: there the processes themselves count (`db/counting.py`).
+SQLite has no server to ask.
 """
 
 from __future__ import annotations
@@ -75,6 +75,7 @@ class Running(Struct, frozen=True, kw_only=True):
     who: str
     client: str
     state: str
+    """As PostgreSQL calls it; later versions may have other words."""
     waits_for: str
     seconds: float | None
     """Since its statement began."""

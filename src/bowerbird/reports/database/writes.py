@@ -42,7 +42,7 @@ class Write(Struct, frozen=True, kw_only=True):
     items: int
 
 
-class Writes(Struct, frozen=True, kw_only=True):
+class WriteActivity(Struct, frozen=True, kw_only=True):
     """What the crawls write of late."""
 
     per_second: float
@@ -61,7 +61,7 @@ class ClaimLine(Struct, frozen=True, kw_only=True):
     until: datetime
 
 
-async def read_writes(tx: Transaction, now: datetime, most: int = 15) -> Writes:
+async def read_writes(tx: Transaction, now: datetime, most: int = 15) -> WriteActivity:
     """Of the last calls, at most those of ten minutes."""
     since = now - timedelta(minutes=10)
     row = await tx.fetch_one(_PACE, _RECENT_CALLS, to_micros(since))
@@ -77,10 +77,10 @@ async def read_writes(tx: Transaction, now: datetime, most: int = 15) -> Writes:
         for each in await tx.fetch(_SLOW, _RECENT_CALLS, most)
     )
     if row is None or not row["calls"]:
-        return Writes(per_second=0.0, busy=0.0, slowest=slow)
+        return WriteActivity(per_second=0.0, busy=0.0, slowest=slow)
     seconds = max((now - from_micros(row["since"])).total_seconds(), 1.0)
     busy = (int(row["settling"]) + int(row["ranking"])) / 1e6 / seconds
-    return Writes(per_second=2 * int(row["calls"]) / seconds, busy=min(1.0, busy), slowest=slow)
+    return WriteActivity(per_second=2 * int(row["calls"]) / seconds, busy=min(1.0, busy), slowest=slow)
 
 
 async def read_claims(tx: Transaction) -> list[ClaimLine]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bowerbird.model import NETWORKS, KeyForm
 from bowerbird.reports.completeness import Cause
 from bowerbird.reports.dataset.facts import DatasetFacts
 
@@ -22,7 +23,7 @@ def _all(facts: DatasetFacts) -> Iterator[str]:
     yield "Only what is public and shown to the credentials used was collected: it is no sample of all that people say."
     if facets & _SEARCHES:
         yield "Searches return what the service indexes and ranks, and the words searched for decide what is in the data."
-    if "mastodon" in networks:
+    if any(NETWORKS[name].keys is KeyForm.LOCAL for name in networks):
         yield "A Mastodon server knows what its own users follow: it has posts of other servers as far as it had received them."
     if "timeline" in facets:
         yield "The accounts whose timelines were read were chosen, or reached from chosen ones: others appear only in passing."

@@ -11,11 +11,10 @@ from msgspec import Struct
 from bowerbird.clock import from_micros
 from bowerbird.db.versions import version_of
 from bowerbird.flows.consent import Consent
-from bowerbird.flows.files.card_words import CardWords
+from bowerbird.flows.files.sections.card_words import CardWords
 from bowerbird.ports import Database, Transaction
 from bowerbird.reports.audits import Audited, latest_audits
-from bowerbird.reports.completeness import VIEWS, Entry, Facets, Total, ledgers
-from bowerbird.reports.completeness.views import ViewSums
+from bowerbird.reports.completeness import VIEWS, Entry, Facets, Total, read_views
 from bowerbird.reports.counting.counts import Count, Counter
 from bowerbird.reports.reader import Reader
 from bowerbird.reports.status.left_out import NotAsked, read_left_out
@@ -114,12 +113,7 @@ class DatasetFacts(Struct, frozen=True, kw_only=True):
 
 async def read_facts(database: Database, facets: Facets, now: datetime) -> DatasetFacts:
     """Reads a store that stands still (`one_moment`)."""
-    sums = {view: ViewSums(view, 0) for view in VIEWS}
-    days: list[Entry] = []
-    async for view, entry in ledgers(database, facets, VIEWS):
-        sums[view].add(entry)
-        if view == "day":
-            days.append(entry)
+    sums = await read_views(database, facets, VIEWS)
     summary, schema = await Reader(database).summary(), await version_of(database) or 0
     async with database.reading() as tx:
         kinds, languages = await _composition(tx, database)
@@ -138,7 +132,7 @@ async def read_facts(database: Database, facets: Facets, now: datetime) -> Datas
             outages={str(row["service"]): int(row["n"]) for row in await tx.fetch(_OUTAGES)},
             left_out=tuple(await read_left_out(tx)),
             totals={view: each.totals for view, each in sums.items() if each.totals},
-            days=tuple(days),
+            days=tuple(sums["day"].days),
             opted_out=int((await tx.fetch_one(_OPTED_OUT) or {"n": 0})["n"]),
             requests=sum(each.done_at is not None for each in await read_requests(tx)),
             audits=tuple(await latest_audits(tx)),

@@ -107,7 +107,7 @@ _TABLES: Mapping[str, _Table] = {
     "relations": _Table(_RELATIONS, (0, 0, 0), lambda row: (row["source_no"], row["target_no"], row["before_at"]), _relation),
     "posts": _Table(_POSTS, ("",), lambda row: (row["id"],), _post),
 }
-APART = tuple(_TABLES)
+TABLES = tuple(_TABLES)
 
 
 async def read_absences(database: Database, what: str) -> AsyncIterator[Line]:

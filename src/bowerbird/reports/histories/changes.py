@@ -29,7 +29,7 @@ _PROFILE = f"select at, call, before, after from user_history h where user_no = 
 _EDITS = "select at, call, before, after from post_history where post_no = ? order by at, call"
 _ABSENT = "select reason, since, until, call from unavailable where user_no = ? order by since, call"
 _VERSIONS = "select at, text, call from post_versions where post_no = ? order by at, call"
-_BURIED = "select reason, at, call from deletions where subject = ? and id = ?"
+_DELETED = "select reason, at, call from deletions where subject = ? and id = ?"
 _EDGES = """
 select h.kind, h.change, h.after_at, h.before_at, h.call, s.id as source, t.id as target
 from relation_history h join users s on s.user_no = h.source join users t on t.user_no = h.target
@@ -87,7 +87,7 @@ async def read_profile_history(database: Database, number: int, id_: str) -> tup
 
 def profile_questions(number: int, id_: str) -> list[tuple[str, Sequence[Any]]]:
     """What is asked for the past of an account, for those who ask for more at once."""
-    return [(_FOUND, (number,)), (_PROFILE, (number,)), (_ABSENT, (number,)), (_BURIED, ("user", id_))]
+    return [(_FOUND, (number,)), (_PROFILE, (number,)), (_ABSENT, (number,)), (_DELETED, ("user", id_))]
 
 
 def profile_changes(answers: Sequence[Sequence[Row]]) -> tuple[Change, ...]:
@@ -106,8 +106,8 @@ async def _of_user(tx: Transaction, number: int, id_: str) -> list[Change]:
 
 
 def _told_of_user(answers: Sequence[Sequence[Row]]) -> list[Change]:
-    found, profile, absent, buried = answers
-    return [*_found(found), *_fields("profile", profile), *_absences(absent), *_burials(buried)]
+    found, profile, absent, deleted = answers
+    return [*_found(found), *_fields("profile", profile), *_absences(absent), *_deletions(deleted)]
 
 
 async def _user(tx: Transaction, account: Account, *, ties: bool) -> History:
@@ -129,7 +129,7 @@ async def _post(tx: Transaction, row: Row) -> History:
     changes = [Change(at=from_micros(row["found_at"]), what="found")]
     if row["deleted_at"] is None:
         changes += await _edits(tx, row["post_no"])
-    changes += _burials(await tx.fetch(_BURIED, "post", row["id"]))
+    changes += _deletions(await tx.fetch(_DELETED, "post", row["id"]))
     return History(subject="post", id=row["id"], changes=_in_order(changes))
 
 
@@ -189,7 +189,7 @@ def _edge(row: Row, me: str) -> Change:
     )
 
 
-def _burials(rows: Sequence[Row]) -> list[Change]:
+def _deletions(rows: Sequence[Row]) -> list[Change]:
     return [Change(at=from_micros(row["at"]), what="deleted", now=row["reason"], call=row["call"]) for row in rows]
 
 

@@ -32,6 +32,10 @@ select k.post_no, k.methods, k.frame, t.tag from (
     where k.crawl = ? and k.post_no > ? and p.deleted_at is null order by k.post_no limit ?
 ) k left join post_tags t on t.post_no = k.post_no order by k.post_no
 """
+_UNLABELLED = """
+select distinct term from keywords k where crawl = ?
+and not exists (select 1 from keyword_labels l where l.crawl = k.crawl and l.term = k.term and l.tagger = ?) order by term
+"""
 _BITS = "select name, bit from keyword_methods where crawl = ? order by bit"
 _BATCH = 5_000
 
@@ -76,6 +80,11 @@ class Graded(Struct, frozen=True, kw_only=True):
     """Krippendorff's alpha: the same beyond chance, 1 at best."""
     categories: dict[str, int]
     methods: list[MethodGrade]
+
+
+async def read_unlabelled(tx: Transaction, crawl: int, tagger: str) -> list[str]:
+    """The keywords of which somebody has not said yet what they are."""
+    return [row["term"] for row in await tx.fetch(_UNLABELLED, crawl, tagger)]
 
 
 async def grade(tx: Transaction, crawl: int) -> Graded:

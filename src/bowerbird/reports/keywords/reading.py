@@ -12,7 +12,7 @@ from msgspec import Struct
 from bowerbird.clock import from_micros
 from bowerbird.errors import UserError
 from bowerbird.policies.keywords import State
-from bowerbird.policies.keywords.colift import JUDGED
+from bowerbird.policies.keywords.methods.colift import JUDGED
 from bowerbird.policies.keywords.relevance import Relevance, relevance, scale_of
 from bowerbird.ports import Row, Transaction
 

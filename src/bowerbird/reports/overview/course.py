@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
+from bowerbird.db.moment import one_moment
 from bowerbird.ports import Database
 from bowerbird.reports.reader import Reader
 from bowerbird.reports.working.paces import read_course, read_minutes
@@ -29,10 +30,10 @@ class Incoming(Struct, frozen=True):
 
 async def read_incoming(database: Database, now: datetime) -> Incoming:
     """The last hour by the minute where anything came in; otherwise the whole life of the newest crawl."""
-    crawls = await Reader(database).crawls()
     counts: defaultdict[str, Counter[datetime]] = defaultdict(Counter)
     since, is_cut = now - HOUR, False
-    async with database.reading() as tx:
+    async with one_moment(database) as still, still.reading() as tx:
+        crawls = await Reader(still).crawls()
         for crawl in crawls:
             minutes = await read_minutes(tx, crawl.crawl, now - HOUR)
             since, is_cut = minutes.since, minutes.is_cut

@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 
 from bowerbird.db.moment import one_moment
 from bowerbird.limits.purses import is_purse
-from bowerbird.model import CrawlState
+from bowerbird.model import CrawlState, ShownState, TaskState
 from bowerbird.model.money import in_dollars, thousandths
 from bowerbird.ports import Database, Transaction
 from bowerbird.reports.counting.counts import Count
@@ -45,12 +45,15 @@ class Limit(Struct, frozen=True, kw_only=True):
         return self.left / max(1, self.allowance)
 
 
+_WAITS = (TaskState.WAITING, TaskState.LEASED)
+
+
 class CrawlLine(Struct, frozen=True, kw_only=True):
     """One crawl, in a line."""
 
     crawl: CrawlReport
     flow: str
-    state: str
+    state: ShownState
     processes: int
     per_second: float
     """New items over the last minute."""
@@ -106,13 +109,14 @@ class OverviewReader:
             async with moment.reading() as tx:
                 status = structs.replace(status, health=structs.replace(status.health, pace=await read_pace(tx)))
                 lines = [await _line(tx, status, crawl) for crawl in status.summary.crawls]
+            steps = await self._steps(moment, status)
         self._health = kept or (now, status.health)
         return Overview(
             status=status,
             health_at=self._health[0],
             lines=lines,
             limits=_limits(status),
-            needs=needs(status, await self._steps(self._database, status), self._store),
+            needs=needs(status, steps, self._store),
         )
 
 
@@ -125,7 +129,7 @@ async def _line(tx: Transaction, status: Status, crawl: CrawlReport) -> CrawlLin
         state=crawl.shown_state(is_run=processes > 0),
         processes=processes,
         per_second=await read_rate(tx, crawl.crawl, _begun(status, crawl.name), status.now) if processes else 0.0,
-        waiting=_sum(count for lane in lanes for state, count in lane.tasks.items() if state in ("waiting", "leased")),
+        waiting=_sum(count for lane in lanes for state, count in lane.tasks.items() if state in _WAITS),
         dollars=own.words if own else "",
         since=_begun(status, crawl.name) if processes else crawl.updated_at,
     )

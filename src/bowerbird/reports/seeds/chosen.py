@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from bowerbird.errors import UserError
 from bowerbird.model import NETWORKS, Judged, PostKind, Service, Subject
 from bowerbird.ports import Database, Row, Transaction
-from bowerbird.store.judgements.rows import read_judgements, standing_values
+from bowerbird.store.judgements.rows import current_values, read_judgements
 from bowerbird.store.people.names import has_local_keys, key_in
 
 _BATCH = 1_000
@@ -98,7 +98,7 @@ class _Walk(NamedTuple):
         async with self.database.reading() as tx:
             rows = await tx.fetch(sql, after, network)
             items = [(self._subject, row["id"]) for row in rows] if self.asks_judges else ()
-            return rows, standing_values(await read_judgements(tx, self.database, items))
+            return rows, current_values(await read_judgements(tx, self.database, items))
 
 
 def _statement(what: str, service: int, network: str) -> tuple[str, Mapping[str, str], str]:

@@ -8,6 +8,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from bowerbird.clock import from_micros
+from bowerbird.model import TaskState
 from bowerbird.ports import Row, Transaction
 from bowerbird.reports.browsing.pages import Ask, PageOf
 
@@ -31,7 +32,7 @@ class ListedSeed(Struct, frozen=True, kw_only=True):
     service: str
     facet: str
     target: str
-    state: str
+    state: TaskState
     visits: int
     visited_at: datetime | None
     failure: str | None
@@ -62,7 +63,7 @@ def _seed(row: Row) -> ListedSeed:
         service=row["service"],
         facet=row["facet"],
         target=row["target"],
-        state=row["state"],
+        state=TaskState(row["state"]),
         visits=row["visits"],
         visited_at=None if visited is None else from_micros(visited),
         failure=row["failure"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import nullcontext
 
-from bowerbird.flows.files.seed_list import SeedQuery
+from bowerbird.flows.files.sections.seed_list import SeedQuery
 from bowerbird.model import Service
 from bowerbird.ports import Clock, Database
 from bowerbird.reports.seeds.chosen import chosen

@@ -103,15 +103,15 @@ async def closed_seeds(database: Database, crawl: str, after: int) -> dict[str, 
 async def hopeless(database: Database, crawl: str, *, for_good: bool = False) -> str:
     """Why a crawl can bring nothing, in words: none of its seeds is there for us; empty if some may be. `for_good`: those that
     are there and not shown may be shown one day, and do not count."""
-    unfound = await unknown_seeds(database, crawl, 0)
+    not_found = await unknown_seeds(database, crawl, 0)
     closed = {} if for_good else await closed_seeds(database, crawl, 0)
     async with database.reading() as tx:
         row = await tx.fetch_one(_SEEDS, crawl)
     seeds = int(row["seeds"]) if row else 0
-    if not seeds or len({*unfound, *closed}) < seeds:
+    if not seeds or len({*not_found, *closed}) < seeds:
         return ""
     if seeds == 1:
-        return "its only seed was not found" if unfound else f"its only seed is {outcome_words(next(iter(closed.values())))}"
+        return "its only seed was not found" if not_found else f"its only seed is {outcome_words(next(iter(closed.values())))}"
     return f"none of its {seeds:,} seeds was found" if not closed else f"none of its {seeds:,} seeds is to be seen"
 
 

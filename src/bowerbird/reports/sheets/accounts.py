@@ -14,7 +14,18 @@ from bowerbird.reports.blocks.picking import Picked, pick
 from bowerbird.reports.blocks.tables import USERS
 from bowerbird.reports.counting.counts import Count
 from bowerbird.reports.histories.find_account import Account
-from bowerbird.reports.sheets.parts import Brought, Burial, Question, Said, brought_by, buried, call_of, deletion, judged, said_of
+from bowerbird.reports.sheets.parts import (
+    Brought,
+    Deletion,
+    Question,
+    Said,
+    brought_by,
+    call_of,
+    deletion,
+    deletion_of,
+    judged,
+    said_of,
+)
 
 _USER = "select user_no, id, network, found_at, found_by, seen_at, opts_out from users where id = ?"
 _ABSENT = "select reason, since from unavailable where user_no = ? and until is null order by since desc limit 1"
@@ -59,7 +70,7 @@ class AccountSheet(Struct, frozen=True, kw_only=True):
     id: str
     network: str
     profile: Picked | None
-    absence: Burial | None
+    absence: Deletion | None
     """Why and since when it cannot be had; also of accounts that are protected, whose profile stays."""
     opts_out: bool
     found_at: datetime
@@ -120,7 +131,7 @@ async def read_account(database: Database, id_: str) -> AccountSheet | None:
             id=row["id"],
             network=row["network"],
             profile=profile,
-            absence=Burial(absent[0]["reason"], from_micros(absent[0]["since"])) if absent else buried(deleted),
+            absence=Deletion(absent[0]["reason"], from_micros(absent[0]["since"])) if absent else deletion_of(deleted),
             opts_out=is_out,
             found_at=from_micros(row["found_at"]),
             seen_at=None if row["seen_at"] is None else from_micros(row["seen_at"]),

@@ -56,7 +56,7 @@ class Said(Struct, frozen=True, kw_only=True):
     at: datetime
 
 
-class Burial(Struct, frozen=True):
+class Deletion(Struct, frozen=True):
     """Why and since when something is gone."""
 
     reason: str
@@ -101,9 +101,9 @@ def deletion(subject: str, id_: str) -> Question:
     return _BURIED, (subject, id_)
 
 
-def buried(rows: Sequence[Row]) -> Burial | None:
+def deletion_of(rows: Sequence[Row]) -> Deletion | None:
     """What `deletion` found."""
-    return Burial(rows[0]["reason"], from_micros(rows[0]["at"])) if rows else None
+    return Deletion(rows[0]["reason"], from_micros(rows[0]["at"])) if rows else None
 
 
 def _said(row: Row) -> Said:

@@ -13,7 +13,7 @@ from bowerbird.ports import Database, Row, Transaction
 from bowerbird.reports.blocks.picking import Picked, pick, picked
 from bowerbird.reports.blocks.tables import MEDIA, POSTS
 from bowerbird.reports.counting.counts import Count
-from bowerbird.reports.sheets.parts import Brought, Burial, Said, brought_by, buried, call_of, deletion, judged, said_of
+from bowerbird.reports.sheets.parts import Brought, Deletion, Said, brought_by, call_of, deletion, deletion_of, judged, said_of
 from bowerbird.store.posts.by_id import end_of, is_same
 
 COUNTERS = ("likes", "reposts", "replies", "quotes")
@@ -74,7 +74,7 @@ class PostSheet(Struct, frozen=True, kw_only=True):
     id: str
     network: str
     post: Picked | None
-    burial: Burial | None
+    deletion: Deletion | None
     found_at: datetime
     seen_at: datetime
     brought: Brought | None
@@ -132,7 +132,7 @@ async def read_post(database: Database, id_: str) -> PostSheet | None:
             id=row["id"],
             network=row["network"],
             post=post,
-            burial=None if post else _burial(row, deleted),
+            deletion=None if post else _deletion(row, deleted),
             found_at=from_micros(row["found_at"]),
             seen_at=from_micros(row["seen_at"]),
             brought=brought_by(call),
@@ -224,10 +224,10 @@ async def _media(database: Database, tx: Transaction, number: int) -> tuple[Pick
     return tuple(each for _, each in await picked(database, tx, MEDIA, "m.post_no = ?", number))
 
 
-def _burial(row: Row, deleted: Sequence[Row]) -> Burial | None:
+def _deletion(row: Row, deleted: Sequence[Row]) -> Deletion | None:
     if row["deleted_at"] is None:
         return None
-    return buried(deleted) or Burial("gone with its author", from_micros(row["deleted_at"]))
+    return deletion_of(deleted) or Deletion("gone with its author", from_micros(row["deleted_at"]))
 
 
 def _passed_on(found: Row) -> Count:

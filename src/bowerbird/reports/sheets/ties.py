@@ -58,7 +58,7 @@ class TieDay(Struct, frozen=True, kw_only=True):
     """By side and change."""
 
 
-class TieDays(Struct, frozen=True, kw_only=True):
+class TieHistory(Struct, frozen=True, kw_only=True):
     """Whole days, the earliest first; those on which nothing was seen to change are left out."""
 
     days: tuple[TieDay, ...]
@@ -88,7 +88,7 @@ def ties(rows: Sequence[Row]) -> tuple[Tie, ...]:
     return tuple(_tie(row) for row in rows)
 
 
-async def ties_by_day(database: Database, number: int, most: int = _MOST) -> TieDays:
+async def ties_by_day(database: Database, number: int, most: int = _MOST) -> TieHistory:
     """How many came and went, day by day, of the last so many changes of each side."""
     days: defaultdict[int, dict[tuple[str, str], int]] = defaultdict(dict)
     sums: dict[str, int] = dict.fromkeys(_SIDES, 0)
@@ -105,7 +105,7 @@ async def ties_by_day(database: Database, number: int, most: int = _MOST) -> Tie
     # Of a side that was cut, the first day is counted in part, and those before it not at all.
     after = max((first[side] for side, count in sums.items() if count >= most), default=None)
     told = {day: counts for day, counts in sorted(days.items()) if after is None or day > after}
-    return TieDays(days=tuple(TieDay(day=_date(day), counts=each) for day, each in told.items()), is_cut=after is not None)
+    return TieHistory(days=tuple(TieDay(day=_date(day), counts=each) for day, each in told.items()), is_cut=after is not None)
 
 
 def _date(day: int) -> date:

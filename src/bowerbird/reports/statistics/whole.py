@@ -10,7 +10,7 @@ from msgspec import Struct
 from bowerbird.clock import from_micros
 from bowerbird.modules.statistics.places import MOST
 from bowerbird.modules.statistics.tally import TOTALS
-from bowerbird.modules.statistics.users import COUNTERS, People
+from bowerbird.modules.statistics.users import COUNTERS, AccountSums
 from bowerbird.ports import Database, Transaction
 from bowerbird.reports.statistics.documents import read_document
 from bowerbird.reports.statistics.people import Person, read_people
@@ -78,7 +78,7 @@ class Degree(Struct, frozen=True):
     accounts: int
 
 
-class Accounts(Struct, frozen=True, kw_only=True):
+class AccountFigures(Struct, frozen=True, kw_only=True):
     """All counted accounts together."""
 
     as_of: datetime
@@ -128,7 +128,7 @@ class _Sums(Struct):
     delays: dict[str, int]
 
 
-class _People(People):
+class _DatedSums(AccountSums):
     since: int = 0
 
 
@@ -148,14 +148,14 @@ async def read_totals(tx: Transaction) -> PostTotals | None:
     return PostTotals(as_of=at, sums=sums, delays=delays)
 
 
-async def read_accounts(tx: Transaction, database: Database) -> Accounts | None:
-    found = await read_document(tx, "people", _People)
+async def read_accounts(tx: Transaction, database: Database) -> AccountFigures | None:
+    found = await read_document(tx, "people", _DatedSums)
     if found is None:
         return None
     kept, at = found
     spreads = {name: kept.counters[name] for name in COUNTERS if name in kept.counters}
     people = await read_people(tx, database, [spread.whose for spread in spreads.values()])
-    return Accounts(
+    return AccountFigures(
         as_of=at,
         since=from_micros(kept.since) if kept.since else None,
         accounts=kept.accounts,

@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from bowerbird.flows.flow import Size
 from bowerbird.limits.purses import Purse
-from bowerbird.reports.keywords.standing import KeywordStanding
+from bowerbird.model import ShownState, StreamState
+from bowerbird.reports.keywords.method_counts import MethodCounts
 from bowerbird.reports.status.money import month_values, spent_values
 
 
@@ -27,7 +28,7 @@ class StreamGlimpse(Struct, frozen=True, kw_only=True):
     """One stream the crawl listens to."""
 
     name: str
-    state: str
+    state: StreamState
     events: int
     """Over the crawl's whole life."""
     gaps: int
@@ -57,7 +58,7 @@ class Glimpse(Struct, frozen=True, kw_only=True):
     name: str
     flow: str
     store: str
-    state: str
+    state: ShownState
     elapsed: timedelta
     whole: Size
     """The whole crawl, with earlier runs and other processes."""
@@ -71,7 +72,7 @@ class Glimpse(Struct, frozen=True, kw_only=True):
     purses: tuple[Purse, ...] = ()
     """Of the services in this month, and of the crawl."""
     streams: tuple[StreamGlimpse, ...] = ()
-    keywords: tuple[KeywordStanding, ...] = ()
+    keywords: tuple[MethodCounts, ...] = ()
     """By method, in a crawl whose seeds are keywords."""
     doing: str
     left: str

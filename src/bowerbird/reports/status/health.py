@@ -101,7 +101,7 @@ class Completeness(Struct, frozen=True):
         return self.stored / self.claimed if self.claimed else None
 
 
-class Gone(Struct, frozen=True):
+class GoneCounts(Struct, frozen=True):
     """How much the services no longer show, each counted up to a hundred thousand: `bowerbird gone` lists it."""
 
     users: int
@@ -117,7 +117,7 @@ class Health(Struct, frozen=True, kw_only=True):
     refusals: tuple[Refusal, ...]
     quarantine: tuple[Quarantined, ...]
     completeness: Completeness
-    gone: Gone
+    gone: GoneCounts
     posts: dict[PostFate, Count]
     """Stored posts by fate: `kept`, `deleted`, or `opted_out`, the last two by id and time only."""
     media: dict[MediaState, Count]
@@ -138,7 +138,7 @@ async def read_refusals(tx: Transaction) -> tuple[Refusal, ...]:
 
 async def read_health(database: Database) -> Health:
     """Everything at once; nothing here grows with the tables."""
-    unfound = len({(each.service, each.target) for each in await unknown_handles(database)})
+    not_found = len({(each.service, each.target) for each in await unknown_handles(database)})
     async with database.reading() as tx:
         users, relations, posts = [await _up_to_many(tx, what) for what in _GONE]
         return Health(
@@ -148,7 +148,7 @@ async def read_health(database: Database) -> Health:
                 Quarantined(row["facet"], row["why"], row["items"], row["kept"]) for row in await tx.fetch(_QUARANTINE)
             ),
             completeness=await read_completeness(tx, database),
-            gone=Gone(users + unfound, relations, posts),
+            gone=GoneCounts(users + not_found, relations, posts),
             posts=await read_fates(tx, database),
             media=await _media(tx, database),
             media_trouble=await _media_trouble(tx),

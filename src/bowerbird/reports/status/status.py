@@ -7,12 +7,12 @@ from datetime import datetime
 from msgspec import Struct
 
 from bowerbird.crawl.life import registry
-from bowerbird.crawl.process.running import Member, living
+from bowerbird.crawl.process.workers.running import Member, living
 from bowerbird.limits.purses import Purse, purses
 from bowerbird.limits.rows import read_all
 from bowerbird.ports import Database
 from bowerbird.reports.counting.counts import EXACT
-from bowerbird.reports.keywords.standing import KeywordStanding, read_standing
+from bowerbird.reports.keywords.method_counts import MethodCounts, read_method_counts
 from bowerbird.reports.modules import Failing, read_failing
 from bowerbird.reports.reader import Reader
 from bowerbird.reports.status.health import Health, read_health
@@ -38,7 +38,7 @@ class Status(Struct, frozen=True, kw_only=True):
     left_alone: dict[int, int] = {}
     """By crawl: how many of its seeds asked not to be collected."""
     left_out: tuple[NotAsked, ...] = ()
-    keywords: tuple[KeywordStanding, ...] = ()
+    keywords: tuple[MethodCounts, ...] = ()
     """Of crawls whose seeds are keywords, by method."""
     failing: tuple[Failing, ...] = ()
     """Modules whose last runs failed."""
@@ -63,6 +63,6 @@ async def read_status(
             purses=purses(await read_all(tx), now),
             left_alone=await registry.left_alone(tx),
             left_out=tuple(await read_left_out(tx)),
-            keywords=tuple(await read_standing(tx)),
+            keywords=tuple(await read_method_counts(tx)),
             failing=tuple(await read_failing(tx)),
         )

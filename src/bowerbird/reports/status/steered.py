@@ -6,8 +6,9 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from bowerbird.crawl.process.running import Member, living
-from bowerbird.model import CrawlState
+from bowerbird.crawl.process.workers.running import Member, living
+from bowerbird.db.moment import one_moment
+from bowerbird.model import CrawlState, ShownState
 from bowerbird.ports import Database
 from bowerbird.reports.next_steps.again import Again, read_again
 from bowerbird.reports.reader import Reader
@@ -49,14 +50,14 @@ class SteeredCrawl(Struct, frozen=True, kw_only=True):
         return bool(self.members)
 
     @property
-    def state(self) -> str:
+    def state(self) -> ShownState:
         return self.crawl.shown_state(is_run=self.is_running)
 
 
 async def read_steered(database: Database, now: datetime) -> list[SteeredCrawl]:
     """Everything that has a control, in the order in which the crawls were begun."""
-    crawls = await Reader(database).crawls()
-    async with database.reading() as tx:
+    async with one_moment(database) as still, still.reading() as tx:
+        crawls = await Reader(still).crawls()
         members = await living(tx, None, now)
         parts = [
             (row["crawl"], SteeredPart(kind, row["name"], CrawlState(row["wanted"] or CrawlState.RUNNING)))

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from bowerbird.model import CrawlState, TaskState
+from bowerbird.model import CrawlState, ShownState, TaskState
 from bowerbird.reports.counting.counts import Count
 from bowerbird.reports.status.timings import Timings
 
@@ -27,9 +27,9 @@ class CrawlReport(Struct, frozen=True, kw_only=True):
     created_at: datetime
     updated_at: datetime
 
-    def shown_state(self, *, is_run: bool) -> str:
+    def shown_state(self, *, is_run: bool) -> ShownState:
         """Its state for people: a crawl whose processes are gone without a word is cut off, whatever its row says."""
-        return "cut off" if self.state.is_under_way and not is_run else str(self.state)
+        return ShownState.CUT_OFF if self.state.is_under_way and not is_run else ShownState(self.state)
 
 
 class Stored(Struct, frozen=True, kw_only=True):

@@ -131,7 +131,7 @@ def _passing(row: Row, kind: PostKind) -> Passing:
         user=row["user_no"],
         of=row["of"],
         kind=kind,
-        own=row["own"],
+        as_post=row["own"],
         at=None if row["at"] is None else from_micros(row["at"]),
         sweep=(row["sweep"] or 0) if is_listed else 0,
         place=row["place"] if is_listed else None,

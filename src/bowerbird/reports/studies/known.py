@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from bowerbird.policies.walking import Trodden
+from bowerbird.policies.graph_walks.walking import Trodden
 from bowerbird.ports import Row
 
 _FLAGS = {"verified": "is_verified", "bot": "is_bot", "protected": "is_protected"}

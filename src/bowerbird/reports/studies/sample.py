@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from bowerbird.analysis import sampling
 from bowerbird.flows.flow import ESTIMATES, Stop
+from bowerbird.policies.graph_walks.walking import STAYS, Step, Trodden, trodden
 from bowerbird.policies.registry import WALKS
-from bowerbird.policies.walking import STAYS, Step, Trodden, trodden
 from bowerbird.ports import Database
 from bowerbird.reports.studies.known import Known
 from bowerbird.reports.studies.walks import WalkLane, read_lanes, read_users, read_walk

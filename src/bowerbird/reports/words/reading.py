@@ -11,6 +11,7 @@ from msgspec import Struct
 from bowerbird.analysis.agreement import NO, UNSURE, YES, Agreement, Share, agreement, majority, share_of
 from bowerbird.analysis.words.correlation import Lagged, correlations
 from bowerbird.clock import from_micros, to_micros
+from bowerbird.model import StudyState
 from bowerbird.model.subjects.telling import is_hidden
 from bowerbird.ports import Row, Transaction
 from bowerbird.reports.counting.by_time import Unit
@@ -40,8 +41,7 @@ class Study(Struct, frozen=True, kw_only=True):
     wanted: Wanted
     who: str
     made_at: datetime
-    state: str
-    """waiting, done, failed"""
+    state: StudyState
     progress: float
     ended_at: datetime | None
     found: Found | None
@@ -111,7 +111,7 @@ def _study(row: Row) -> Study:
         wanted=Wanted(words=words, unit=Unit(row["unit"]), since=since, until=until),
         who=row["who"],
         made_at=from_micros(row["made_at"]),
-        state=row["state"],
+        state=StudyState(row["state"]),
         progress=row["through"] / row["top"] if row["top"] else 0.0,
         ended_at=None if row["ended_at"] is None else from_micros(row["ended_at"]),
         found=None if row["result"] is None else msgspec.json.decode(row["result"], type=Found),
@@ -162,7 +162,7 @@ def _stretches(seen: Sequence[datetime], unit: Unit) -> list[datetime]:
     return times
 
 
-async def read_sample(tx: Transaction, study: int) -> Sequence[SampledPost]:
+async def read_drawn_posts(tx: Transaction, study: int) -> Sequence[SampledPost]:
     """The posts of the sample that are still there, in the order in which they were drawn."""
     return [
         SampledPost(
@@ -187,7 +187,7 @@ async def read_labels(tx: Transaction, study: int) -> Mapping[int, Mapping[str, 
 
 
 async def read_precision(tx: Transaction, study: int) -> Precision:
-    sample, labels = await read_sample(tx, study), await read_labels(tx, study)
+    sample, labels = await read_drawn_posts(tx, study), await read_labels(tx, study)
     said = {post.number: labels[post.number] for post in sample if post.number in labels}
     words = [majority(each) for each in said.values()]
     people = sorted({who for each in said.values() for who in each})

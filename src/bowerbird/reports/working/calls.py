@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from bowerbird.clock import from_micros
+from bowerbird.model import CallState, Outcome
 from bowerbird.ports import Row, Transaction
 from bowerbird.reports.working.newest import Log, Wanted, read_newest
 
@@ -43,7 +44,7 @@ class CallLine(Struct, frozen=True, kw_only=True):
     facet: str
     credential: str | None
     worker: int
-    state: str
+    state: CallState
     objects: int
     targets: str
     leased_at: datetime
@@ -87,8 +88,8 @@ def _which(wanted: CallFilter) -> tuple[str, list[object]]:
     if wanted.target:
         parts.append(("and lower(targets) like ? escape '!'", like(wanted.target)))
     if wanted.outcome == "failed":
-        parts.append(("and coalesce(outcome, state) <> ?", "ok"))
-        parts.append(("and state <> ?", "flying"))
+        parts.append(("and coalesce(outcome, state) <> ?", Outcome.OK))
+        parts.append(("and state <> ?", CallState.FLYING))
     elif wanted.outcome:
         parts.append(("and coalesce(outcome, state) = ?", wanted.outcome))
     return " ".join(each[0] for each in parts), [each[1] for each in parts]
@@ -109,7 +110,7 @@ def _line(row: Row) -> CallLine:
         facet=row["facet"],
         credential=row["credential"],
         worker=row["worker"],
-        state=row["state"],
+        state=CallState(row["state"]),
         objects=row["objects"],
         targets=row["targets"],
         leased_at=from_micros(row["leased_at"]),

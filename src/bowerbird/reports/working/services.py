@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from bowerbird.clock import from_micros
+from bowerbird.model import ServiceState
 from bowerbird.ports import Row, Transaction
 
 _RECENT_CALLS = 2_000
@@ -47,10 +48,10 @@ class ServiceLine(Struct, frozen=True, kw_only=True):
     """The last one."""
 
     @property
-    def state(self) -> str:
+    def state(self) -> ServiceState:
         if self.outage is not None and self.outage.ended_at is None:
-            return "down"
-        return "ok" if self.calls else "not asked"
+            return ServiceState.DOWN
+        return ServiceState.OK if self.calls else ServiceState.NOT_ASKED
 
 
 async def read_name(tx: Transaction, provider: str, base: str) -> str:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from bowerbird.clock import from_micros
 from bowerbird.crawl.life import registry
+from bowerbird.model import WorkerState
 from bowerbird.ports import Row, Transaction
 
 _RECENT_CALLS = 2_000
@@ -64,8 +65,10 @@ class WorkerLine(Struct, frozen=True, kw_only=True):
     did: Did | None
 
     @property
-    def state(self) -> str:
-        return "ended" if self.ended_at is not None else "dead" if self.is_dead else "running"
+    def state(self) -> WorkerState:
+        if self.ended_at is not None:
+            return WorkerState.ENDED
+        return WorkerState.DEAD if self.is_dead else WorkerState.RUNNING
 
 
 async def read_workers(tx: Transaction, now: datetime) -> list[WorkerLine]:
@@ -77,7 +80,7 @@ async def read_workers(tx: Transaction, now: datetime) -> list[WorkerLine]:
         last[row["worker"]][row["facet"]] = from_micros(row["at"])
     did = {row["worker"]: _did(row, last[row["worker"]]) for row in calls}
     lines = [_line(row, did, is_dead=row["worker"] in dead) for row in rows]
-    return sorted(lines, key=lambda line: (line.state != "running", -line.worker))
+    return sorted(lines, key=lambda line: (line.state is not WorkerState.RUNNING, -line.worker))
 
 
 def _did(row: Row, last: Mapping[str, datetime]) -> Did:

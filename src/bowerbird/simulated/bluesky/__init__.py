@@ -13,12 +13,12 @@ from bowerbird.simulated.bluesky.ids import Ids
 from bowerbird.simulated.bluesky.limits import Throttles
 from bowerbird.simulated.bluesky.payloads import Payloads
 from bowerbird.simulated.bluesky.repos import Repos
-from bowerbird.simulated.bluesky.sessions import Sessions, read_login
+from bowerbird.simulated.bluesky.sessions import LoginSessions, read_login
 from bowerbird.simulated.bluesky.streams import Streams
 from bowerbird.simulated.feeds import Feed
 from bowerbird.simulated.limiter import Limiter
 from bowerbird.simulated.scale import REAL, Scale
-from bowerbird.simulated.tokens import Token, TokenBook
+from bowerbird.simulated.tokens import IssuedTokens, Token
 from bowerbird.simulated.wire import Params, RefusedError, Reply
 from bowerbird.simulated.world import World
 from bowerbird.simulated.world.posts.crowd import Crowd
@@ -45,20 +45,14 @@ class BlueskyDialect:
     name = "bluesky"
 
     def __init__(
-        self,
-        world: World,
-        limiter: Limiter,
-        tokens: TokenBook,
-        *,
-        scale: Scale = REAL,
-        domain: str = "simulated.example",
-        oversized: float = 0.0,
+        self, world: World, limiter: Limiter, tokens: IssuedTokens, *, scale: Scale = REAL, oversized: float = 0.0
     ) -> None:
+        """`oversized`: which part of its streams' messages is larger than a client may take."""
         self.world = world
-        self.domain = domain
-        self.ids = Ids(world, domain)
+        self.domain = "simulated.example"
+        self.ids = Ids(world, self.domain)
         self._throttles = Throttles(scale, limiter)
-        self._sessions = Sessions(tokens, domain)
+        self._sessions = LoginSessions(tokens, self.domain)
         payloads = Payloads(world, self.ids)
         self.actors = Actors(payloads)
         self._streams = Streams(payloads, oversized)

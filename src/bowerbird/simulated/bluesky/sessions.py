@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from bowerbird.simulated.bluesky.call import Call, invalid, refuse
 from bowerbird.simulated.bluesky.ids import spelled
-from bowerbird.simulated.tokens import Token, TokenBook
+from bowerbird.simulated.tokens import IssuedTokens, Token
 from bowerbird.simulated.wire import RefusedError, Reply, reply
 from bowerbird.simulated.world.hashing import mix
 
@@ -33,10 +33,10 @@ class Login(Struct):
     password: str = ""
 
 
-class Sessions:
+class LoginSessions:
     """Logins by account name and app password (a token's own secret); the tokens of the book are access tokens themselves."""
 
-    def __init__(self, tokens: TokenBook, domain: str) -> None:
+    def __init__(self, tokens: IssuedTokens, domain: str) -> None:
         self._tokens = tokens
         self._domain = domain
         self._open: dict[str, _Session] = {}

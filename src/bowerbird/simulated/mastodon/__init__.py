@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime
 
 from bowerbird.model import Request
@@ -13,18 +13,16 @@ from bowerbird.simulated.mastodon.accounts import Accounts
 from bowerbird.simulated.mastodon.call import Call, refuse
 from bowerbird.simulated.mastodon.discovery import Discovery
 from bowerbird.simulated.mastodon.federation import Vantage
-from bowerbird.simulated.mastodon.flavours import Flavour
 from bowerbird.simulated.mastodon.limits import Limits, PlainLimits, Throttles
 from bowerbird.simulated.mastodon.oauth import OAuth
 from bowerbird.simulated.mastodon.payloads import Payloads
 from bowerbird.simulated.mastodon.reasons import NEEDS_USER, NO_ROUTE, WRONG_METHOD
 from bowerbird.simulated.mastodon.statuses import Statuses
-from bowerbird.simulated.mastodon.streams import Streams
+from bowerbird.simulated.mastodon.streaming.streams import Streams
 from bowerbird.simulated.mastodon.timelines import Timelines
 from bowerbird.simulated.scale import REAL, Scale
-from bowerbird.simulated.tokens import Token, TokenBook
+from bowerbird.simulated.tokens import IssuedTokens, Token
 from bowerbird.simulated.wire import JSON, Params, RefusedError, Reply, reply
-from bowerbird.simulated.world import World
 from bowerbird.simulated.world.posts.crowd import Crowd
 from bowerbird.simulated.world.settings import to_ms
 
@@ -64,31 +62,20 @@ class MastodonDialect:
 
     name = "mastodon"
 
-    def __init__(
-        self,
-        world: World,
-        limiter: Limiter,
-        tokens: TokenBook,
-        *,
-        scale: Scale = REAL,
-        domain: str = "simulated.example",
-        servers: tuple[str, ...] = (),
-        flavours: Mapping[str, Flavour] | None = None,
-    ) -> None:
-        """`servers`: the domains of all servers that share the world, this one among them; alone if none is named. `flavours`: of
-        these servers by domain, the newest Mastodon if none is named."""
-        self.world = world
-        self.domain = domain
-        self.vantage = Vantage(world, domain, servers, flavours)
-        self.flavour = self.vantage.flavour
-        self.ids = self.vantage.ids
+    def __init__(self, vantage: Vantage, limiter: Limiter, tokens: IssuedTokens, *, scale: Scale = REAL) -> None:
+        """`vantage`: the world as this server sees it."""
+        self.world = vantage.world
+        self.domain = vantage.domain
+        self.vantage = vantage
+        self.flavour = vantage.flavour
+        self.ids = vantage.ids
         self._tokens = tokens
         rates = self.flavour.rates
         self._limits: Limits = Throttles(scale, limiter) if rates is None else PlainLimits(rates, scale, limiter)
-        payloads = Payloads(self.vantage)
+        payloads = Payloads(vantage)
         self.files_are_at = payloads.files_are_at
         self._streams = Streams(payloads, tokens)
-        self._routes = self._table(payloads, Crowd(world))
+        self._routes = self._table(payloads, Crowd(vantage.world))
 
     def handle(self, request: Request, now: datetime, address: str = "127.0.0.1") -> Reply:
         """Answers one request as of now, counting it against every limit it falls under."""

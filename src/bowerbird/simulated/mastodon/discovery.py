@@ -8,7 +8,7 @@ from typing import Any
 
 from bowerbird.simulated.mastodon.call import Call, refuse
 from bowerbird.simulated.mastodon.payloads import Payloads
-from bowerbird.simulated.tokens import TokenBook
+from bowerbird.simulated.tokens import IssuedTokens
 from bowerbird.simulated.wire import JSON, Reply, raw_list, reply
 from bowerbird.simulated.world.posts.crowd import Crowd
 from bowerbird.simulated.world.posts.rows import REPOST, Row
@@ -21,7 +21,7 @@ _SEARCHED = 30 * DAY
 class Discovery:
     """Handlers of search, directory, instance and tokens."""
 
-    def __init__(self, payloads: Payloads, crowd: Crowd, tokens: TokenBook, domain: str) -> None:
+    def __init__(self, payloads: Payloads, crowd: Crowd, tokens: IssuedTokens, domain: str) -> None:
         self._write = payloads
         self._world = payloads.world
         self._crowd = crowd

@@ -31,9 +31,14 @@ class Vantage:
     """
 
     def __init__(
-        self, world: World, domain: str, servers: tuple[str, ...] = (), flavours: Mapping[str, Flavour] | None = None
+        self,
+        world: World,
+        domain: str = "simulated.example",
+        servers: tuple[str, ...] = (),
+        flavours: Mapping[str, Flavour] | None = None,
     ) -> None:
-        """`flavours`: of the servers by domain; who is not named there is the newest Mastodon."""
+        """`servers`: the domains of all servers that share the world, this one among them; alone if none is named. `flavours`: of
+        these servers by domain; who is not named there is the newest Mastodon."""
         self.world = world
         self.domain = domain
         self.servers = servers or (domain,)

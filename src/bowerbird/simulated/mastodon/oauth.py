@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from bowerbird.simulated.mastodon.call import Call, refuse
-from bowerbird.simulated.tokens import TokenBook
+from bowerbird.simulated.tokens import IssuedTokens
 from bowerbird.simulated.wire import Reply, reply
 from bowerbird.simulated.world.hashing import mix
 
@@ -17,7 +17,7 @@ _GRANT = "The provided authorization grant is invalid, expired, revoked, does no
 class OAuth:
     """Handlers of `/api/v1/apps` and `/oauth`; whoever opens the page of consent has agreed, as a user of the service's own."""
 
-    def __init__(self, tokens: TokenBook) -> None:
+    def __init__(self, tokens: IssuedTokens) -> None:
         self._tokens = tokens
         self._codes: dict[str, str] = {}
         """The client of each code that was shown and not used yet."""

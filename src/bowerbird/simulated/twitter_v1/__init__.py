@@ -13,7 +13,7 @@ from bowerbird.model import Request, WindowKind
 from bowerbird.simulated.feeds import Feed
 from bowerbird.simulated.limiter import Limiter
 from bowerbird.simulated.scale import REAL, Scale
-from bowerbird.simulated.tokens import Token, TokenBook
+from bowerbird.simulated.tokens import IssuedTokens, Token
 from bowerbird.simulated.twitter_v1.call import Call, account_number, error, refuse, user_key
 from bowerbird.simulated.twitter_v1.limits import ALLOWANCES, Throttles, headers
 from bowerbird.simulated.twitter_v1.payloads import Payloads, stamp
@@ -42,16 +42,15 @@ class TwitterV1Dialect:
         self,
         world: World,
         limiter: Limiter,
-        tokens: TokenBook,
+        tokens: IssuedTokens,
         *,
         scale: Scale = REAL,
-        window: WindowKind = WindowKind.FIRST_CALL,
         manner: Manner = Manner(),  # noqa: B008  a frozen value
     ) -> None:
         self.world = world
         self.domain = "api.simulated.example"
         self._tokens = tokens
-        self._throttles = Throttles(scale, limiter, window)
+        self._throttles = Throttles(scale, limiter, WindowKind.FIRST_CALL)
         payloads = Payloads(world)
         users = Users(payloads)
         self._streams = Streams(payloads, tokens, manner)

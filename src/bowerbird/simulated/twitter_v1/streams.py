@@ -10,7 +10,7 @@ from msgspec import Struct
 from bowerbird.model import Wire
 from bowerbird.simulated.feeds import Sent
 from bowerbird.simulated.streaming.agenda import LATEST, Agenda, in_order
-from bowerbird.simulated.tokens import Token, TokenBook
+from bowerbird.simulated.tokens import IssuedTokens, Token
 from bowerbird.simulated.twitter_v1.call import user_key
 from bowerbird.simulated.twitter_v1.filters import read_filter
 from bowerbird.simulated.twitter_v1.payloads import Payloads
@@ -55,7 +55,7 @@ class Terms(Struct, frozen=True):
 class Streams:
     """Opens connections; a new one with the same credential ends the old one."""
 
-    def __init__(self, payloads: Payloads, tokens: TokenBook, manner: Manner) -> None:
+    def __init__(self, payloads: Payloads, tokens: IssuedTokens, manner: Manner) -> None:
         self._write = payloads
         self._tokens = tokens
         self._manner = manner

@@ -9,7 +9,7 @@ from datetime import datetime
 from bowerbird.model import Request
 from bowerbird.simulated.limiter import Limiter
 from bowerbird.simulated.scale import REAL, Scale
-from bowerbird.simulated.tokens import Token, TokenBook
+from bowerbird.simulated.tokens import IssuedTokens, Token
 from bowerbird.simulated.weibo.call import Call, error
 from bowerbird.simulated.weibo.eras import ERAS
 from bowerbird.simulated.weibo.ids import Ids
@@ -33,7 +33,7 @@ class WeiboDialect:
     name = "weibo"
 
     def __init__(
-        self, world: World, limiter: Limiter, tokens: TokenBook, *, scale: Scale = REAL, era: str = "classic"
+        self, world: World, limiter: Limiter, tokens: IssuedTokens, *, scale: Scale = REAL, era: str = "classic"
     ) -> None:  # fmt: skip
         self.world = world
         self.domain = "api.weibo.simulated.example"

@@ -14,7 +14,7 @@ from bowerbird.model import Request, WindowKind
 from bowerbird.simulated.feeds import Feed
 from bowerbird.simulated.limiter import Limiter
 from bowerbird.simulated.scale import REAL, Scale
-from bowerbird.simulated.tokens import Token, TokenBook
+from bowerbird.simulated.tokens import IssuedTokens, Token
 from bowerbird.simulated.twitter_v1.call import account_number, user_key
 from bowerbird.simulated.wire import Params, RefusedError, Reply
 from bowerbird.simulated.world import World
@@ -22,14 +22,14 @@ from bowerbird.simulated.world.posts.crowd import Crowd
 from bowerbird.simulated.world.settings import to_ms
 from bowerbird.simulated.x_v2.answers import Answers
 from bowerbird.simulated.x_v2.call import Call
-from bowerbird.simulated.x_v2.counts import Counts
 from bowerbird.simulated.x_v2.fields import NOTHING, PARAMETERS, asked
 from bowerbird.simulated.x_v2.limits import Throttles, headers
 from bowerbird.simulated.x_v2.meter import Budget, Meter
 from bowerbird.simulated.x_v2.payloads import Payloads
 from bowerbird.simulated.x_v2.problems import invalid, not_enrolled, plain, wrong_kind
-from bowerbird.simulated.x_v2.queries import Queries
-from bowerbird.simulated.x_v2.rules import Rules
+from bowerbird.simulated.x_v2.querying.counts import Counts
+from bowerbird.simulated.x_v2.querying.queries import Queries
+from bowerbird.simulated.x_v2.querying.rules import Rules
 from bowerbird.simulated.x_v2.streams import FILTERED, SAMPLED, Manner, Streams
 from bowerbird.simulated.x_v2.tweets import Tweets
 from bowerbird.simulated.x_v2.users import Users
@@ -58,7 +58,7 @@ class XV2Dialect:
         self,
         world: World,
         limiter: Limiter,
-        tokens: TokenBook,
+        tokens: IssuedTokens,
         *,
         scale: Scale = REAL,
         spelling: str = "tweet",

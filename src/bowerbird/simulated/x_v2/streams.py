@@ -24,7 +24,7 @@ from bowerbird.simulated.x_v2.call import Call
 from bowerbird.simulated.x_v2.meter import Meter
 from bowerbird.simulated.x_v2.payloads import Item
 from bowerbird.simulated.x_v2.problems import disconnected, no_connection
-from bowerbird.simulated.x_v2.rules import Rules
+from bowerbird.simulated.x_v2.querying.rules import Rules
 
 FILTERED, SAMPLED = "tweets/search/stream", "tweets/sample/stream"
 KEEP_ALIVE = timedelta(seconds=20)

@@ -19,7 +19,7 @@ from bowerbird.simulated.x_v2.answers import Answers, page_meta
 from bowerbird.simulated.x_v2.call import FARTHEST, Call, checked_id
 from bowerbird.simulated.x_v2.payloads import Item, Payloads
 from bowerbird.simulated.x_v2.problems import invalid, missing, unauthorized
-from bowerbird.simulated.x_v2.queries import Queries
+from bowerbird.simulated.x_v2.querying.queries import Queries
 from bowerbird.simulated.x_v2.users import Users, batch
 
 _REACH, _REACH_WITHOUT_REPLIES, _REACH_OF_MENTIONS, _REACH_OF_LISTS, _REACH_OF_LIKES = 3_200, 800, 800, 800, 100

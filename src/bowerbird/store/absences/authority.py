@@ -8,12 +8,14 @@ Bluesky content is the account's own, whoever passes it on; that something is go
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from urllib.parse import urlsplit
 
 import msgspec
 
 from bowerbird.model import NETWORKS, Broken, Page, Post, Subject
+from bowerbird.model.networks import USER_MARKS
 from bowerbird.ports import Row
 from bowerbird.store.context import SaveContext
 from bowerbird.store.intake.carriers import carriers, without_payloads
@@ -44,19 +46,26 @@ def _host(base: str) -> str:
 
 
 def is_home(s: SaveContext, known_id: str) -> bool:
-    return known_id.startswith(s.homes)
+    return known_id.startswith(s.origin.homes)
 
 
 def teller(s: SaveContext, known_id: str) -> int | None:
     """What `told_by` becomes when the service tells of a subject; None leaves it as it is."""
-    if not NETWORKS[s.network].has_witnesses or (s.is_live and not s.homes):
+    if not NETWORKS[s.origin.network].has_witnesses or (s.is_live and not s.origin.homes):
         return None
-    return HOME if s.homes and known_id.startswith(s.homes) else s.service
+    return HOME if s.origin.homes and known_id.startswith(s.origin.homes) else s.origin.number
+
+
+def tellers(s: SaveContext, known_ids: Sequence[str]) -> Sequence[int | None]:
+    """The same for many."""
+    if not NETWORKS[s.origin.network].has_witnesses or (s.is_live and not s.origin.homes):
+        return [None] * len(known_ids)
+    return [teller(s, known) for known in known_ids]
 
 
 def is_first_word(s: SaveContext, known_id: str, row: Row) -> bool:
     """Whether the service takes over from another one: what differs then was no change."""
-    return bool(s.homes) and row["told_by"] is not None and row["told_by"] != teller(s, known_id)
+    return bool(s.origin.homes) and row["told_by"] is not None and row["told_by"] != teller(s, known_id)
 
 
 _AT_HOME = f"told_by = case when told_by = {HOME} or id like ? or id like ? then {HOME}"
@@ -68,17 +77,17 @@ RETAINED = f"{_AT_HOME} else told_by end"
 
 def withdrawing(s: SaveContext) -> tuple[str, str]:
     """The parameters of `WITHDRAWN` and `RETAINED`."""
-    return (f"{s.homes[0]}%", f"{s.homes[1]}%") if len(s.homes) > 1 else ("", "")
+    return (f"{s.origin.homes[0]}%", f"{s.origin.homes[1]}%") if len(s.origin.homes) > 1 else ("", "")
 
 
 def may_change(s: SaveContext, known_id: str, row: Row) -> bool:
     """Whether what the service says of a stored subject counts; otherwise it is only its view."""
-    return not s.homes or _speaks(s, known_id, row)
+    return not s.origin.homes or _speaks(s, known_id, row)
 
 
 def may_end(s: SaveContext, known_id: str, row: Row) -> bool:
     """Whether the service may say that a stored subject is gone."""
-    if not NETWORKS[s.network].has_witnesses or (s.is_live and not s.homes):
+    if not NETWORKS[s.origin.network].has_witnesses or (s.is_live and not s.origin.homes):
         return True
     return _speaks(s, known_id, row)
 
@@ -86,10 +95,12 @@ def may_end(s: SaveContext, known_id: str, row: Row) -> bool:
 def is_forged(s: SaveContext, post: Post) -> bool:
     """Whether a service shows a post under an account of another server, or on Bluesky of another repository, than the post's
     own. Only the post's home server may do that; Mastodon takes no such post from anybody either."""
-    if NETWORKS[s.network].ids_name_authors:
-        return post.id.startswith("at://did:") and not post.id.startswith(f"at://{post.author}/")
+    if start := NETWORKS[s.origin.network].author_after:
+        if post.id.startswith(f"{start}{post.author}/"):
+            return False
+        return post.id.startswith(start) and post.id.startswith(USER_MARKS, len(start))
     # Nearly all are under their own host, letter by letter.
-    if not s.homes or post.id.split("/", 3)[:3] == post.author.split("/", 3)[:3] or is_home(s, post.id):
+    if not s.origin.homes or post.id.split("/", 3)[:3] == post.author.split("/", 3)[:3] or is_home(s, post.id):
         return False
     post_host, author_host = _web_host(post.id), _web_host(post.author)
     return bool(post_host and author_host) and post_host != author_host
@@ -113,7 +124,7 @@ def without_forged(s: SaveContext, page: Page) -> Page:
 
 async def lists_whole(s: SaveContext, table: str, number: int) -> bool:
     """Whether what the service lists of one account or post (`users`, `posts`) is all there is: other servers know a part."""
-    if not s.homes:
+    if not s.origin.homes:
         return True
     column = "user_no" if table == "users" else "post_no"
     row = await s.tx.fetch_one(f"select id, told_by, seen_at from {table} where {column} = ?", number)
@@ -122,6 +133,6 @@ async def lists_whole(s: SaveContext, table: str, number: int) -> bool:
 
 def _speaks(s: SaveContext, known_id: str, row: Row) -> bool:
     told_by = row["told_by"]
-    if told_by is None or told_by == s.service or (s.homes and known_id.startswith(s.homes)):
+    if told_by is None or told_by == s.origin.number or (s.origin.homes and known_id.startswith(s.origin.homes)):
         return True
     return bool(told_by != HOME and s.at - (row["seen_at"] or 0) > _SILENCE)

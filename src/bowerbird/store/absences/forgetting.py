@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from bowerbird.clock import to_micros
 from bowerbird.ports import Clock, Database, Row
-from bowerbird.store.absences.purge import PurgeStatements, bury, has_content, purge_posts, purge_users
+from bowerbird.store.absences.purge import PurgeStatements, has_content, purge_posts, purge_users, record_deletions
 from bowerbird.store.context import SaveContext
 from bowerbird.store.forgetting.requests import Forgetter, Wish
 from bowerbird.store.forgetting.tombstones import shared_marks
@@ -45,7 +45,7 @@ async def forget_as_in(known: Database, store: Database, clock: Clock, said: Sai
         last, rows = "", 0
         while batch := await _batch(known, subject, last):
             async with store.transaction() as tx:
-                s = SaveContext(tx=tx, database=store, service=0, service_name="", network="", call=0, at=to_micros(clock.now()))
+                s = SaveContext(tx=tx, database=store, at=to_micros(clock.now()))
                 await (_forget_posts if subject == "post" else _forget_users)(s, sql, batch, forgotten)
                 await save_counts(s)
             last, rows = batch[-1]["id"], rows + len(batch)
@@ -84,5 +84,5 @@ async def _forget_posts(s: SaveContext, sql: PurgeStatements, batch: Sequence[Ro
     rows = await s.fetch_in(filled, [row["id"] for row in batch])
     await purge_posts(s, sql, [row["post_no"] for row in rows])
     for reason in sorted({row["reason"] for row in batch}):
-        await bury(s, "post", [row["id"] for row in batch if row["reason"] == reason], reason)
+        await record_deletions(s, "post", [row["id"] for row in batch if row["reason"] == reason], reason)
     forgotten.posts += len(rows)

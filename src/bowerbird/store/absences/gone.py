@@ -10,10 +10,10 @@ from bowerbird.model import Gone, Outcome, Subject, User
 from bowerbird.ports import Database, Row
 from bowerbird.store.absences.authority import WITHDRAWN, is_home, may_end, withdrawing
 from bowerbird.store.absences.lagging import LAG, LagStatements, told_by_streams
-from bowerbird.store.absences.purge import PurgeStatements, bury, purge_posts, purge_users
+from bowerbird.store.absences.purge import PurgeStatements, purge_posts, purge_users, record_deletions
 from bowerbird.store.context import SaveContext, ordered
-from bowerbird.store.people.identities import People
-from bowerbird.store.people.names import has_local_keys, id_for, tells_returns
+from bowerbird.store.people.identities import PagePeople
+from bowerbird.store.people.names import tells_returns
 from bowerbird.store.posts.by_id import with_ids
 from bowerbird.store.relations.absent_ends import AbsentEndStatements, take_back_removals
 
@@ -50,12 +50,12 @@ class GoneStatements:
             f"where u.seen_at is null and u.user_no {database.any('bigint')} "
             "and exists (select 1 from posts p where p.author = u.user_no and p.deleted_at is null)"
         )
-        self.dig_up = f"delete from deletions where subject = 'user' and id {database.any('text')}"
+        self.undelete = f"delete from deletions where subject = 'user' and id {database.any('text')}"
         self.purge = PurgeStatements(database)
         self.absent_ends = AbsentEndStatements(database)
 
 
-async def save_gone(s: SaveContext, sql: GoneStatements, gone: Sequence[Gone], people: People) -> None:
+async def save_gone(s: SaveContext, sql: GoneStatements, gone: Sequence[Gone], people: PagePeople) -> None:
     """Notes every subject that is gone by the word of a service that may say so, and purges what the public can no longer see."""
     users = [(people.keys[g.key], g) for g in gone if g.subject is Subject.USER and g.key in people.keys]
     unknown = await _not_known_yet(s, sql, dict(users))
@@ -72,7 +72,7 @@ async def _not_known_yet(s: SaveContext, sql: GoneStatements, gone: Mapping[int,
     rows = await s.fetch_in(sql.heard_only, [n for n, g in gone.items() if g.is_vague or g.reason is Outcome.NOT_FOUND])
     vague = {row["user_no"] for row in rows if gone[row["user_no"]].is_vague}
     stated = [row for row in rows if row["user_no"] not in vague]
-    if not stated or not tells_returns(s.network):
+    if not stated or not tells_returns(s.origin.network):
         return vague
     since = await s.observed_at() - LAG
     heard = await told_by_streams(s, sql.lag, [row["found_by"] for row in stated if row["found_at"] > since])
@@ -97,13 +97,13 @@ async def _save_gone_users(s: SaveContext, sql: GoneStatements, reasons: Mapping
             s, sql.purge, {n: known_id for n, known_id in gone.items() if _speaks_for_all(s, known_id)}, reason.value
         )
         own = {n: known_id for n, known_id in gone.items() if not _speaks_for_all(s, known_id)}
-        await purge_users(s, sql.purge, own, reason.value, told_by=s.service)
+        await purge_users(s, sql.purge, own, reason.value, told_by=s.origin.number)
     await s.execute_in(sql.withdraw, [n for n, reason in news.items() if reason in PURGED], *withdrawing(s))
 
 
 def _speaks_for_all(s: SaveContext, known_id: str) -> bool:
     """Whether with the account everything goes that anybody told of it; a mere witness takes back its own copies."""
-    return not s.homes or is_home(s, known_id)
+    return not s.origin.homes or is_home(s, known_id)
 
 
 async def _note_absences(s: SaveContext, news: Mapping[int, Outcome], known: Collection[tuple[int, str]]) -> None:
@@ -115,22 +115,22 @@ async def _note_absences(s: SaveContext, news: Mapping[int, Outcome], known: Col
 
 
 async def _save_gone_posts(s: SaveContext, sql: GoneStatements, reasons: Mapping[str, Outcome]) -> None:
-    ids = {key: id_for(s.network, s.service_name, key) for key in reasons}
-    if has_local_keys(s.network):
-        ids |= {row["key"]: row["id"] for row in await s.fetch_in(sql.post_keys, reasons, s.service)}
+    ids = s.origin.ids_of(reasons)
+    if s.origin.has_local_keys:
+        ids |= {row["key"]: row["id"] for row in await s.fetch_in(sql.post_keys, reasons, s.origin.number)}
     rows = await s.fetch_in(sql.posts, ids.values())
     views = {row["id"] for row in rows if not may_end(s, row["id"], row)} | await _just_heard(s, sql, rows)
     living = [row["post_no"] for row in rows if row["deleted_at"] is None and row["id"] not in views]
     await purge_posts(s, sql.purge, living)
     for reason in PURGED:
         gone = {ids[key] for key, why in reasons.items() if why is reason}
-        await bury(s, "post", gone - views, reason.value)
+        await record_deletions(s, "post", gone - views, reason.value)
 
 
 async def _just_heard(s: SaveContext, sql: GoneStatements, posts: Sequence[Row]) -> set[str]:
     """Posts of which a stream has just spoken for the first time, and nobody else: a service that lags behind it does not know
     them yet."""
-    if s.is_live or not tells_returns(s.network):
+    if s.is_live or not tells_returns(s.origin.network):
         return set()
     since = await s.observed_at() - LAG
     fresh = [row for row in posts if row["found_at"] > since and row["seen_by"] == row["found_by"]]
@@ -163,7 +163,7 @@ async def back_again(
     ended = [row for row in absences if row["user_no"] not in {*stale, *views} and _is_over(row, users[row["user_no"]])]
     await _end(s, sql, ended)
     back = frozenset(row["user_no"] for row in ended if _is_hidden(row))
-    await s.execute_in(sql.dig_up, [users[number].id for number in sorted(back)])
+    await s.execute_in(sql.undelete, [users[number].id for number in sorted(back)])
     return Returns(present, stale, back)
 
 
@@ -193,9 +193,9 @@ def _is_hidden(absence: Row) -> bool:
 def _is_news(s: SaveContext, absence: Row, user: User, observed: int, heard: Collection[int]) -> bool:
     """Whether the sighting is later than the absence. After a cut a stream may repeat profiles from before it, and a service may
     lag behind a stream that has told the absence (`heard`: the calls that are streams)."""
-    if s.is_live and tells_returns(s.network):
+    if s.is_live and tells_returns(s.origin.network):
         return user.is_there
-    lag = LAG if absence["call"] in heard and tells_returns(s.network) else 0
+    lag = LAG if absence["call"] in heard and tells_returns(s.origin.network) else 0
     return bool(absence["since"] < observed - lag)
 
 

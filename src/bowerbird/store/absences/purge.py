@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from bowerbird.db.sqlite.short_columns import written
+from bowerbird.db.texts import Checked
 from bowerbird.ports import Database, Row
 from bowerbird.store.absences.authority import HOME, RETAINED, WITHDRAWN, is_home, withdrawing
 from bowerbird.store.context import SaveContext
 from bowerbird.store.fields import OPTS_OUT, POST_FIELDS, USER_FIELDS
 from bowerbird.store.intake.quarantine import QuarantineStatements, forget_named
 from bowerbird.store.payloads.frames import Frames
-from bowerbird.store.posts.attachments import doubt_media
+from bowerbird.store.posts.attachments import doubt_media, media_deleted
 from bowerbird.store.posts.by_id import is_same
 from bowerbird.store.posts.counts import add_counted, take_counted
 
@@ -129,7 +130,7 @@ async def purge_users(
         await mark_residue(s)
     if known := users.keys() - new:
         await _empty_users(s, sql, known, told_by, is_unwanted=is_unwanted)
-    await bury(s, "user", users.values(), reason)
+    await record_deletions(s, "user", users.values(), reason)
 
 
 async def mark_residue(s: SaveContext) -> None:
@@ -152,13 +153,13 @@ async def _empty_users(
 
 def _may_take(s: SaveContext, post: Row) -> bool:
     """Whether a post goes with its author: not by the word of a server that is not its home, once that has told it."""
-    return not s.homes or post["told_by"] != HOME or is_home(s, post["id"])
+    return not s.origin.homes or post["told_by"] != HOME or is_home(s, post["id"])
 
 
 async def purge_told(s: SaveContext, sql: PurgeStatements, users: Collection[int]) -> None:
     """Empties what this service told of the posts of some accounts that wish it so by its word; what others told of them stays,
     and so do the profiles."""
-    written = await s.fetch_in(sql.content_told, users, s.service, s.service)
+    written = await s.fetch_in(sql.content_told, users, s.origin.number, s.origin.number)
     if written:
         await _erase_posts(s, sql, [row["post_no"] for row in written], sql.post_rows)
 
@@ -188,6 +189,7 @@ async def _erase_posts(s: SaveContext, sql: PurgeStatements, posts: Collection[i
     await sql.frames.drop(s, emptied)
     for statement in sql.post_parts:
         await s.execute_in(statement, posts)
+    await media_deleted(s)
     await mark_residue(s)
 
 
@@ -208,7 +210,7 @@ async def _numbers(s: SaveContext, statement: str, posts: Collection[int]) -> se
     return {row["post_no"] for row in await s.fetch_in(statement, posts)}
 
 
-async def bury(s: SaveContext, subject: str, ids: Collection[str], reason: str) -> None:
+async def record_deletions(s: SaveContext, subject: str, ids: Collection[str], reason: str) -> None:
     """Keeps the id with the time and the reason, of an account the last that was told: the next export must leave it out as
     well."""
-    await s.execute_many(_BURY, [(subject, known, reason, s.at, s.call) for known in sorted(ids)])
+    await s.execute_many(_BURY, Checked((subject, known, reason, s.at, s.call) for known in sorted(ids)))

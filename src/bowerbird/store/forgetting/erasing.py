@@ -12,11 +12,16 @@ from bowerbird.store.context import SaveContext
 from bowerbird.store.forgetting.names import handle_names, key_names, post_names, user_names
 from bowerbird.store.forgetting.payloads import redact_mentions
 from bowerbird.store.forgetting.tombstones import Tombstones
-from bowerbird.store.posts.by_id import with_media
+from bowerbird.store.numbers import remember_numbers
+from bowerbird.store.posts.attachments import media_deleted
+from bowerbird.store.posts.by_id import is_same, with_media
 from bowerbird.store.posts.counts import save_counts, take_counted
 
 KINDS = "kind in ('follow', 'member')"
 """Every kind is named because the indexes of relations begin with it."""
+
+COUNTED_ANEW = frozenset({"statistic_counts", "statistic_recounts"})
+"""Tables with numbers of accounts and posts that keep them, and nothing else of them, until the statistics are counted again."""
 
 
 class Erased(Struct):
@@ -61,6 +66,12 @@ class EraseStatements:
         self.shown = with_media(database)
         self.media_files = f"delete from media_files where id {text}"
         self.mentioning = f"select distinct post_no from post_mentions where user_no {number}"
+        # Statistics count whose post was answered or passed on.
+        self.recount = tuple(
+            "insert into statistic_recounts (number) select c.post_no from posts p cross join posts c "
+            f"where p.post_no {number} and {is_same(f'c.{column}', 'p.id')}"
+            for column in ("reply_to", "repost_of")
+        )
         self.lists = f"select list_no from lists where owner {number}"
         self.of_lists = tuple(f"delete from {table} where list_no {number}" for table in ("list_members", "lists"))
         self.relations = tuple(f"delete from relations where {KINDS} and {end} {number}" for end in ("source", "target"))
@@ -107,6 +118,7 @@ async def erase(
     s: SaveContext, sql: EraseStatements, tombstones: Tombstones, users: Collection[int], posts: Collection[int]
 ) -> Erased:
     """Empties these as a purge does, with all copies that others carry, then deletes the rows themselves."""
+    await remember_numbers(s.tx, s.database)
     erased = await _erase_users(s, sql, tombstones, users)
     erased.add(await _erase_posts(s, sql, posts))
     await save_counts(s)
@@ -137,10 +149,13 @@ async def _erase_posts(s: SaveContext, sql: EraseStatements, posts: Collection[i
     if not known:
         return Erased()
     media = [row["id"] for row in await s.fetch_in(sql.media, known)]
+    for statement in sql.recount:
+        await s.execute_in(statement, known)
     await purge_posts(s, sql.purge, known)
     await take_counted(s, known)
     for statement in sql.of_posts:
         await s.execute_in(statement, known)
+    await media_deleted(s)
     shown = {row["id"] for row in await s.fetch_in(sql.shown, media)}
     unshown = sorted(set(media) - shown)
     await s.execute_in(sql.media_files, unshown)

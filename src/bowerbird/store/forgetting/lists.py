@@ -21,11 +21,9 @@ from bowerbird.store.forgetting.names import wished
 from bowerbird.store.people.names import has_local_keys
 
 _MARK = re.compile(r"key [0-9a-f]{64}|mark [0-9a-f]{32}")
-_DID = re.compile(r"did:[a-z]+:[A-Za-z0-9._:%-]+")
+_USER_ID = re.compile("|".join(each.naming.user_id for each in NETWORKS.values() if each.naming.user_id))
 _HANDLE = re.compile(r"[\w][\w.-]*(@[\w][\w.-]*\w(:\d+)?)?")
 _ADDRESS = re.compile(r"(https?|at)://[^\s/]+/?\S*")
-_ADDRESSES = {"x": "https://x.com/{}", "weibo": "https://weibo.com/n/{}"}
-"""Where the bearer of a handle is found, on networks whose handles do not say of which network they are."""
 _WRITE = "write the address of the account, its id (did:…, x:123), or its handle (@alice@server, @alice.bsky.social)"
 
 
@@ -75,7 +73,7 @@ def _named(text: str, services: Sequence[Service]) -> str:
     if text.isdecimal():
         return f"{only}:{text}" if only and NETWORKS[only].keys is KeyForm.PREFIXED else ""
     if ":" in text and "@" not in text:
-        return text if _DID.fullmatch(text) or _is_id(text) else ""
+        return text if _USER_ID.fullmatch(text) or _is_id(text) else ""
     return _handle(text.removeprefix("@"), only, services)
 
 
@@ -91,4 +89,4 @@ def _handle(bare: str, network: str, services: Sequence[Service]) -> str:
         return f"@{bare}"
     if network and has_local_keys(network) and len(services) == 1:
         return f"@{bare}@{urlsplit(services[0].base).netloc}"
-    return _ADDRESSES[network].format(bare) if network in _ADDRESSES else ""
+    return NETWORKS[network].naming.profile.format(bare) if network else ""

@@ -8,31 +8,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from enum import Enum
 
 from bowerbird.model import NETWORKS, Subject
+from bowerbird.model.networks import USER_MARKS, PageForm
 from bowerbird.store.people.names import has_local_keys, id_for
 
 _PIECE = re.compile(r"[^\s\"'<>\\,(){}\[\];|]+")
 """What stands between blanks, quotation marks and brackets: simple, because whole stores are read with it."""
 _ADDRESS = re.compile(r"(?:at|https?)://.+")
-_DID = re.compile(r"did:[a-z]+:[A-Za-z0-9._:%-]+")
+_USER_ID = re.compile("|".join(each.naming.user_id for each in NETWORKS.values() if each.naming.user_id))
 _HANDLE = re.compile(r"@?[\w][\w.-]*@[\w.-]+\w(?::\d+)?|@[\w][\w.-]*")
-_X_HANDLE = re.compile(r"@[A-Za-z0-9_]{1,20}")
-"""As far as X reads a mention: `@alice-san` mentions alice there. On the other networks a handle may have a hyphen or a dot."""
+_MENTIONS = {each.name: re.compile(each.naming.mention) for each in NETWORKS.values() if each.naming.mention}
+"""Of the networks that read a mention less far than a handle can go elsewhere."""
 _LATIN = re.compile(r"@?[A-Za-z0-9_.@-]+")
 """What of a handle may be all of it where letters of another script follow without a blank."""
 _SIGNS = re.compile("[@.:]")
 """One of these is in everything that names somebody in a text."""
-_BLUESKY = re.compile(r"https?://[^/]+/profile/(?P<who>[^/?#]+)(?:/post/(?P<key>[^/?#]+))?")
-_AT = re.compile(r"at://(?P<who>[^/]+)(?:/.*)?")
-_X = re.compile(r"https?://(?:www\.|mobile\.)?(?:x|twitter)\.com/@?(?P<who>[A-Za-z0-9_]{1,15})(?:/status(?:es)?/(?P<key>\d+))?")
-_WEIBO = re.compile(r"https?://(?:www\.|m\.|e\.)?weibo\.(?:com|cn)/(?:u/|profile/)?(?P<key>\d{6,20})")
-_WEIBO_NAME = re.compile(r"https?://(?:www\.|m\.|e\.)?weibo\.(?:com|cn)/n/(?P<who>[\w-]{1,30})")
-_FEDIVERSE = re.compile(
-    r"(?P<server>https?://(?P<host>[^/]+))/(?:web/|deck/)?(?:@|users/)(?P<who>[\w.-]*\w)(?:@(?P<home>[\w.:-]+))?"
-    r"(?:/(?:statuses/)?(?P<key>[0-9A-Za-z]+))?"
+_PAGES = sorted(
+    ((each.name, re.compile(page.pattern), page) for each in NETWORKS.values() for page in each.naming.pages),
+    key=lambda known: known[2].is_anywhere,
 )
+"""What addresses lead to, those of a certain host first."""
 _END = ".,;:!?)-'…"
 
 
@@ -90,7 +88,7 @@ def wished(written: str, network: str | None, subject: Subject | None) -> set[st
         found = _address_names(written)
         return {each for each in found if each.startswith("post ") is is_post}
     if ":" in written and "@" not in written:
-        known = Subject.USER if written.startswith("did:") else subject
+        known = Subject.USER if written.startswith(USER_MARKS) else subject
         return {user_name(written)} if known is Subject.USER else {post_name(written)} if known else set()
     network = network or _network_of(written)
     return set(handle_names(network, written)) if network and "@" in written and is_whole(network, written) else set()
@@ -99,25 +97,27 @@ def wished(written: str, network: str | None, subject: Subject | None) -> set[st
 def is_whole(network: str, handle: str) -> bool:
     """Whether a handle is that of one account: without its server, or its domain, many may be called so."""
     bare = handle.removeprefix("@")
-    return "@" in bare if has_local_keys(network) else "." in bare or network != "bluesky"
+    return "@" in bare if has_local_keys(network) else "." in bare or not NETWORKS[network].naming.has_domain_handles
 
 
 def _leads_to_post(address: str) -> bool:
-    patterns = (_X, _BLUESKY, _FEDIVERSE)
-    if found := next((found for each in patterns if (found := each.match(address))), None):
-        return bool(found["key"])
-    return address.startswith("at://") and address.count("/") > 3
+    found = _page(address)
+    return found is not None and bool(found[1].groupdict().get("post"))
 
 
 def _network_of(handle: str) -> str | None:
     """Which network a handle is of, where its form says so."""
     bare = handle.removeprefix("@")
-    return "mastodon" if "@" in bare else "bluesky" if "." in bare else None
+    if "@" in bare:
+        fitting = [name for name in NETWORKS if has_local_keys(name)]
+    else:
+        fitting = [name for name, each in NETWORKS.items() if "." in bare and each.naming.has_domain_handles]
+    return fitting[0] if len(fitting) == 1 else None
 
 
 def words_in(text: str, kind: Kind, network: str | None = None) -> Iterator[tuple[int, str]]:
     """Everything in a text that may name somebody, and where it begins; `network`: whose rules say where a handle ends."""
-    # X takes the wide sign of Chinese and Japanese keyboards for the usual one; elsewhere nobody means anything else by it.
+    # Some networks take the wide sign of Chinese and Japanese keyboards for the usual one; nobody means anything else by it.
     text = text.replace("\uff20", "@")
     if kind is Kind.TEXT and not _SIGNS.search(text):
         return
@@ -131,7 +131,7 @@ def words_in(text: str, kind: Kind, network: str | None = None) -> Iterator[tupl
 
 def _signed(piece: str, start: int, kind: Kind, network: str | None) -> Iterator[tuple[int, str]]:
     """The names in a piece that has a sign of one."""
-    form = _ADDRESS if "://" in piece else _DID if "did:" in piece else _HANDLE if "@" in piece else None
+    form = _ADDRESS if "://" in piece else _USER_ID if _USER_ID.search(piece) else _HANDLE if "@" in piece else None
     if form is not None:
         for each in form.finditer(piece):
             at, written = start + each.start(), each.group().rstrip(_END)
@@ -151,13 +151,14 @@ def _handles(at: int, written: str, network: str | None) -> Iterator[tuple[int, 
             yield at + start, whole
         if not whole.isascii() and (latin := _LATIN.match(whole)) and (bare := latin.group().rstrip(_END)):
             yield at + start, bare
-        short = _X_HANDLE.match(whole) if network in (None, "x") else None
-        if short and _ends_on_x(whole[short.end() :], is_sure=network == "x"):
-            yield at + start, short.group()
+        for name, mention in _MENTIONS.items():
+            short = mention.match(whole) if network in (None, name) else None
+            if short and _ends(whole[short.end() :], is_sure=network == name):
+                yield at + start, short.group()
 
 
-def _ends_on_x(rest: str, *, is_sure: bool) -> bool:
-    """Whether a handle ends before this on X; where it may be of another network, a dot may belong to it."""
+def _ends(rest: str, *, is_sure: bool) -> bool:
+    """Whether a handle ends before this; where it may be of another network, a dot may belong to it."""
     return bool(rest) and not rest.startswith("@") and (is_sure or rest.startswith("-"))
 
 
@@ -189,33 +190,23 @@ def _address_names(address: str) -> Iterator[str]:
     plain = _plain(address)
     yield f"user {plain}"
     yield f"post {plain}"
-    if found := _AT.match(plain):
-        yield from _person("bluesky", found["who"])
-    elif found := _X.match(plain):
-        yield f"handle x {found['who'].lower()}"
-        yield from (f"post x:{key}" for key in (found["key"],) if key)
-    elif found := _BLUESKY.match(plain):
-        yield from _person("bluesky", found["who"])
-        yield from (f"post at://{found['who']}/app.bsky.feed.post/{key}" for key in (found["key"],) if key)
-    elif found := _WEIBO.match(plain):
-        yield f"user weibo:{found['key']}"
-    elif found := _WEIBO_NAME.match(plain):
-        yield f"handle weibo {found['who'].lower()}"
-    elif found := _FEDIVERSE.match(plain):
-        yield from _fediverse(found)
+    if led := _page(plain):
+        network, found, page = led
+        yield from (f"user {each}" for each in _filled(page.users, found))
+        yield from (f"handle {network} {each.lower()}" for each in _filled(page.handles, found))
+        yield from (f"post {each}" for each in _filled(page.posts, found))
 
 
-def _fediverse(found: re.Match[str]) -> Iterator[str]:
-    server, who, key = found["server"], found["who"], found["key"]
-    yield f"handle mastodon {who}@{found['home'] or found['host']}".lower()
-    if found["home"] is None:
-        yield f"user {server}/users/{who}"
-        yield f"user {server}/@{who}"
-        yield from (f"post {server}/users/{who}/statuses/{each}" for each in (key,) if each)
+def _page(address: str) -> tuple[str, re.Match[str], PageForm] | None:
+    """Of which network the page at an address is, and what of its form was found there."""
+    return next(((name, found, page) for name, pattern, page in _PAGES if (found := pattern.match(address))), None)
 
 
-def _person(network: str, who: str) -> Iterator[str]:
-    yield f"user {who}" if who.startswith("did:") else f"handle {network} {who.lower()}"
+def _filled(forms: Sequence[str], found: re.Match[str]) -> Iterator[str]:
+    groups = {name: text for name, text in found.groupdict().items() if text}
+    for form in forms:
+        with suppress(KeyError):
+            yield form.format_map(groups)
 
 
 def _plain(address: str) -> str:

@@ -116,7 +116,7 @@ class Forgetter:
 
     def _context(self, tx: Transaction) -> SaveContext:
         at = to_micros(self._clock.now())
-        return SaveContext(tx=tx, database=self._database, service=0, service_name="", network="", call=0, at=at)
+        return SaveContext(tx=tx, database=self._database, at=at)
 
 
 def _parts(wish: Wish) -> Iterator[Wish]:
@@ -147,7 +147,7 @@ def _request(row: object) -> Request:
 
 async def count_known(database: Database, tx: Transaction, users: Collection[int], posts: Sequence[int]) -> Erased:
     """What a request would remove at once, without removing it."""
-    s = SaveContext(tx=tx, database=database, service=0, service_name="", network="", call=0, at=0)
+    s = SaveContext(tx=tx, database=database, at=0)
     sql, number = EraseStatements(database), database.any("bigint")
     written = {*posts, *(row["post_no"] for row in await s.fetch_in(sql.posts_of, users))}
     count = f"select count(*) as n from relations where {KINDS} and"

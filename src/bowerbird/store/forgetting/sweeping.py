@@ -21,7 +21,7 @@ from bowerbird.store.forgetting.erasing import Erased, EraseStatements, erase
 from bowerbird.store.forgetting.filtering import Filter
 from bowerbird.store.forgetting.names import Kind, user_names
 from bowerbird.store.forgetting.payloads import drop_payloads
-from bowerbird.store.forgetting.places import PLACES, Place
+from bowerbird.store.forgetting.searched_tables import SEARCHED_TABLES, SearchedTable
 from bowerbird.store.forgetting.tombstones import Tombstones
 
 BATCH = 1_000
@@ -92,46 +92,46 @@ class Sweep:
 
     async def _look(self, tx: Transaction, state: Row) -> None:
         step, version, now = int(state["step"]), state["version"], to_micros(self._clock.now())
-        if step >= len(PLACES):
+        if step >= len(SEARCHED_TABLES):
             await tx.execute(_END, version, version)
             await tx.execute(_DONE, now, version)
             return
-        looked = await self._rows(tx, PLACES[step], (int(state["place"]), state["after_key"]))
-        s = SaveContext(tx=tx, database=self._database, service=0, service_name="", network="", call=0, at=now)
-        found = await _Found(s, self._sql, self._tombstones, PLACES[step], self._remove).take(looked.rows)
+        looked = await self._rows(tx, SEARCHED_TABLES[step], (int(state["place"]), state["after_key"]))
+        s = SaveContext(tx=tx, database=self._database, at=now)
+        found = await _Found(s, self._sql, self._tombstones, SEARCHED_TABLES[step], self._remove).take(looked.rows)
         self.erased.add(found)
         if found != Erased():
             await tx.execute(_FOUND, found.mentions, version)
             await tx.execute(RESIDUE)
         following = (step + 1, 0, None) if looked.place is None else (step, looked.place, looked.after)
         await tx.execute(_MOVE, *following, version)
-        tx.after_commit(lambda: self._tell(PLACES[step].table, len(looked.rows)))
+        tx.after_commit(lambda: self._tell(SEARCHED_TABLES[step].table, len(looked.rows)))
 
     def _tell(self, table: str, rows: int) -> None:
         self._looked[table] += rows
         self._said(table, self._looked[table])
 
-    async def _rows(self, tx: Transaction, place: Place, begin: tuple[int, str | None]) -> Looked:
-        columns, (since, after) = ", ".join(_columns(place)), begin
+    async def _rows(self, tx: Transaction, searched: SearchedTable, begin: tuple[int, str | None]) -> Looked:
+        columns, (since, after) = ", ".join(_columns(searched)), begin
         # Not by their places on PostgreSQL: whoever changes a row there meanwhile may move it to where we have been.
-        key = "rowid" if self._database.dialect == "sqlite" else _NUMBERS.get(place.table)
+        key = "rowid" if self._database.dialect == "sqlite" else _NUMBERS.get(searched.table)
         if key is not None:
             rows = await tx.fetch(
-                f"select {key} as row_at, {columns} from {place.table} where {key} > ? order by {key} limit ?", since, BATCH
+                f"select {key} as row_at, {columns} from {searched.table} where {key} > ? order by {key} limit ?", since, BATCH
             )
             return Looked(rows, int(rows[-1]["row_at"]) if len(rows) == BATCH else None)
-        if place.table in _KEYS:
-            return await self._by_key(tx, place, columns, after)
-        return await self._by_pages(tx, place, columns, since)
+        if searched.table in _KEYS:
+            return await self._by_key(tx, searched, columns, after)
+        return await self._by_pages(tx, searched, columns, since)
 
-    async def _by_key(self, tx: Transaction, place: Place, columns: str, after: str | None) -> Looked:
+    async def _by_key(self, tx: Transaction, searched: SearchedTable, columns: str, after: str | None) -> Looked:
         """Locked, so that nobody moves a row before it is written to."""
-        keys = _KEYS[place.table]
+        keys = _KEYS[searched.table]
         known = msgspec.json.decode(after) if after is not None else ()
         beyond = f"where ({', '.join(keys)}) > ({', '.join('?' for _ in keys)})" if known else ""
         named = ", ".join(f"{key} as key_{number}" for number, key in enumerate(keys))
         rows = await tx.fetch(
-            f"select ctid::text as row_at, {named}, {columns} from {place.table} {beyond} order by {', '.join(keys)} "
+            f"select ctid::text as row_at, {named}, {columns} from {searched.table} {beyond} order by {', '.join(keys)} "
             f"limit {BATCH} for update",
             *known,
         )
@@ -140,13 +140,13 @@ class Sweep:
         last = [rows[-1][f"key_{number}"] for number in range(len(keys))]
         return Looked(rows, 0, msgspec.json.encode(last).decode())
 
-    async def _by_pages(self, tx: Transaction, place: Place, columns: str, since: int) -> Looked:
+    async def _by_pages(self, tx: Transaction, searched: SearchedTable, columns: str, since: int) -> Looked:
         """Histories, whose lines stay where they are: they are added and deleted; those that are changed are rewritten without
         the forgotten."""
-        size = await tx.fetch_one(f"select pg_relation_size('{place.table}') / current_setting('block_size')::bigint as pages")
+        size = await tx.fetch_one(f"select pg_relation_size('{searched.table}') / current_setting('block_size')::bigint as pages")
         end = since + _PAGES
         rows = await tx.fetch(
-            f"select ctid::text as row_at, {columns} from {place.table} "
+            f"select ctid::text as row_at, {columns} from {searched.table} "
             f"where ctid >= '({since},0)'::tid and ctid < '({end},0)'::tid for update"
         )
         return Looked(rows, end if size is not None and end < size["pages"] else None)
@@ -175,11 +175,11 @@ _IDENTITY = {"users": ("id", "handle"), "posts": ("id",)}
 _PAYLOAD = {"users": ("raw", "raw_dictionary"), "posts": ("raw", "raw_dictionary", "frame", "frame_place")}
 
 
-def _columns(place: Place) -> list[str]:
-    table = place.table
-    more = [*_IDENTITY.get(table, ()), *_PAYLOAD.get(table, ()), *(["network"] if place.has_network else [])]
+def _columns(searched: SearchedTable) -> list[str]:
+    table = searched.table
+    more = [*_IDENTITY.get(table, ()), *_PAYLOAD.get(table, ()), *(["network"] if searched.has_network else [])]
     number = [_NUMBERS[table]] if table in _NUMBERS else []
-    return list(dict.fromkeys([*number, *more, *place.columns]))
+    return list(dict.fromkeys([*number, *more, *searched.columns]))
 
 
 class _Found(Struct, frozen=True):
@@ -188,7 +188,7 @@ class _Found(Struct, frozen=True):
     s: SaveContext
     sql: EraseStatements
     tombstones: Tombstones
-    place: Place
+    searched: SearchedTable
     remove: Callable[[str], object]
 
     async def take(self, rows: Sequence[Row]) -> Erased:
@@ -196,7 +196,7 @@ class _Found(Struct, frozen=True):
         erased = await self._erase(own)
         gone = {row["row_at"] for row in own}
         others = [row for row in rows if row["row_at"] not in gone]
-        number = _NUMBERS.get(self.place.table)
+        number = _NUMBERS.get(self.searched.table)
         changes = {
             row["row_at"]: (row[number] if number else row["row_at"], changed)
             for row in others
@@ -204,20 +204,20 @@ class _Found(Struct, frozen=True):
         }
         for at, changed in changes.values():
             await self._write(at, changed)
-        dropped = await drop_payloads(self.s, self.sql.purge, self.tombstones, self.place.table, others, set(changes))
+        dropped = await drop_payloads(self.s, self.sql.purge, self.tombstones, self.searched.table, others, set(changes))
         erased.mentions += len(changes.keys() | dropped)
         return erased
 
     def _is_own(self, row: Row) -> bool:
-        if self.place.table == "users":
+        if self.searched.table == "users":
             return self.tombstones.holds_any(user_names(row["network"], row["id"], row["handle"], row["url"]))
-        return self.place.table == "posts" and Filter(self.tombstones, row["network"], "").names_one(row["id"])
+        return self.searched.table == "posts" and Filter(self.tombstones, row["network"], "").names_one(row["id"])
 
     async def _erase(self, own: Sequence[Row]) -> Erased:
         if not own:
             return Erased()
-        numbers = [row[_NUMBERS[self.place.table]] for row in own]
-        people, posts = (numbers, []) if self.place.table == "users" else ([], numbers)
+        numbers = [row[_NUMBERS[self.searched.table]] for row in own]
+        people, posts = (numbers, []) if self.searched.table == "users" else ([], numbers)
         erased = await erase(self.s, self.sql, self.tombstones, people, posts)
         for media in erased.media:
             self.remove(media)
@@ -225,14 +225,14 @@ class _Found(Struct, frozen=True):
 
     def _changed(self, row: Row) -> Mapping[str, Any] | None:
         """The new values of a row's columns; None: it stays as it is; nothing: it goes."""
-        network = row["network"] if self.place.has_network else None
-        if any(self._is_named(row[name], network) for name in self.place.doomed):
+        network = row["network"] if self.searched.has_network else None
+        if any(self._is_named(row[name], network) for name in self.searched.doomed):
             return {"": None}
         changed: dict[str, Any] = {}
-        for names, kind in ((self.place.texts, Kind.TEXT), (self.place.lines, Kind.LINE)):
+        for names, kind in ((self.searched.texts, Kind.TEXT), (self.searched.lines, Kind.LINE)):
             read = {name: self.tombstones.redacted(str(row[name]), kind, network) for name in names if row[name]}
             changed |= {name: text for name, text in read.items() if text != str(row[name])}
-        return changed | {name: None for name in self.place.references if self._is_named(row[name], network)}
+        return changed | {name: None for name in self.searched.references if self._is_named(row[name], network)}
 
     def _is_named(self, value: Any, network: str | None) -> bool:
         if value is None:
@@ -242,20 +242,20 @@ class _Found(Struct, frozen=True):
         return self.tombstones.named_in(text, kind, network)
 
     def _where(self, at: Any) -> tuple[str, tuple[Any, ...]]:
-        if number := _NUMBERS.get(self.place.table):
+        if number := _NUMBERS.get(self.searched.table):
             return f"{number} = ?", (at,)
         return ("rowid = ?", (at,)) if self.s.database.dialect == "sqlite" else (f"ctid = '{at}'::tid", ())
 
     def _written(self, column: str) -> str:
-        return written(self.s.database.dialect, column) if self.place.table == "posts" else column
+        return written(self.s.database.dialect, column) if self.searched.table == "posts" else column
 
     async def _write(self, number: Any, changed: Mapping[str, Any]) -> None:
         at, values = self._where(number)
         if "" not in changed:
             # References are only emptied: nothing is to be shortened.
             columns = ", ".join(f"{self._written(name)} = ?" for name in changed)
-            await self.s.tx.execute(f"update {self.place.table} set {columns} where {at}", *changed.values(), *values)
-        elif self.place.table == "tasks":
+            await self.s.tx.execute(f"update {self.searched.table} set {columns} where {at}", *changed.values(), *values)
+        elif self.searched.table == "tasks":
             await self.s.tx.execute(_RETIRED, f"forgotten {number}", number)
         else:
-            await self.s.tx.execute(f"delete from {self.place.table} where {at}", *values)
+            await self.s.tx.execute(f"delete from {self.searched.table} where {at}", *values)

@@ -56,8 +56,6 @@ class Tombstones:
         found.version = 0
         return found
 
-    # -- reading and writing -------------------------------------------------------------------------------------
-
     async def load(self, tx: Transaction) -> None:
         """Reads the marks unless they are known; where nobody was ever forgotten that is one small question."""
         if self.version >= 0:
@@ -95,8 +93,6 @@ class Tombstones:
         await tx.execute_many(_ADD, [(mark,) for mark in sorted(marks)])
         self._marks |= marks
         self._known.clear()
-
-    # -- asking --------------------------------------------------------------------------------------------------
 
     def holds(self, name: str) -> bool:
         return any(_mark(key, name) in self._marks for key in self._keys)

@@ -24,7 +24,7 @@ MOST_BESIDE = 5_000
 """Of what a page brings beside users, posts and relations, of one kind."""
 _POST_PARTS = ("mentions", "tags", "media", "links", "labels", "cashtags")
 _BESIDE = {"versions": MOST_VERSIONS, "user_tags": MOST_BESIDE, "trends": MOST_BESIDE, "lists": MOST_BESIDE}
-_BESIDE |= {"volumes": MOST_BESIDE, "unplaced": MOST_BESIDE}
+_BESIDE |= {"volumes": MOST_BESIDE, "withdrawn_places": MOST_BESIDE}
 
 
 def bounded_page(page: Page) -> Page:
@@ -56,6 +56,8 @@ def _is_user_bounded(user: User) -> bool:
 
 def _is_post_bounded(post: Post) -> bool:
     p = post
+    if not (p.mentions or p.tags or p.media or p.links or p.labels or p.cashtags or p.emoji or p.poll):
+        return True
     few = len(p.mentions) + len(p.tags) + len(p.media) + len(p.links) + len(p.labels) + len(p.cashtags) <= MOST_PARTS
     return few and len(p.emoji or ()) <= MOST_PARTS and (p.poll is None or len(p.poll.options) <= MOST_PARTS)
 

@@ -6,11 +6,14 @@ more than 64 bits. Nearly every page is fine, so a page is checked as a whole fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import chain
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import astuple
 
 from bowerbird.model import Broken, Page, Poll, PollOption, Post, Relation, RelationEnd, Subject, User
 from bowerbird.store.intake.carriers import carriers, without_payloads
@@ -25,7 +28,13 @@ Item = TypeVar("Item", User, Post)
 _USER_TEXTS = ("handle", "name", "description", "location", "url", "language", "avatar")
 _POST_TEXTS = ("text", "language", "reply_to", "repost_of", "quote_of", "root", "via", "edit_of", "url", "source", "warning")
 _POST_NUMBERS = ("replies", "reposts", "likes", "quotes")
+_POST_TIMES = ("created_at", "edited_at", "listed_at")
+_POST_KEYS = ("tags", "cashtags", "mentions")
 _REFERENCES = frozenset({"reply_to", "repost_of", "quote_of", "root", "via", "edit_of"})
+_zone = attrgetter("tzinfo")
+
+Columns = Mapping[str, Sequence[Any]]
+"""The fields of some posts by name, each in the order of the posts."""
 
 
 class _UnfitError(Exception):
@@ -48,7 +57,7 @@ def clean_page(page: Page) -> Page:
         relations=tuple(r for r in page.relations if all(map(is_key, _names(r)))),
         ended=tuple(end for end in page.ended if all(map(is_key, _names(end)))),
         gone=tuple(g for g in page.gone if is_key(g.key)),
-        unplaced=tuple(each for each in page.unplaced if is_key(each.user)),
+        withdrawn_places=tuple(each for each in page.withdrawn_places if is_key(each.user)),
         billed=tuple(filter(is_key, page.billed)),
         cursor=page.cursor and clean_text(page.cursor),
         head=page.head and clean_text(page.head),
@@ -74,17 +83,16 @@ def _clean(
     for item in items:
         try:
             good.append(mended(item))
-        except (_UnfitError, TypeError, ValueError, OverflowError) as error:
+        except (_UnfitError, TypeError, AttributeError, ValueError, OverflowError) as error:
             bad.append(Broken(subject=subject, raw=item.raw, why=f"cannot be stored: {error}"))
     return tuple(good), bad
 
 
 def _is_plain(texts: Iterable[str | None]) -> bool:
-    joined = "".join(filter(None, texts))
-    if "\0" in joined:
-        return False
+    told = list(filter(None, texts))
     try:
-        return joined.isascii() or bool(joined.encode())
+        # One by one where some are not ASCII: joined, a single emoji would make four bytes of every letter.
+        return "\0" not in "".join(told) if all(map(str.isascii, told)) else 0 not in b"".join(map(str.encode, told))
     except UnicodeEncodeError:
         return False
 
@@ -117,42 +125,49 @@ def _users_fit(users: tuple[User, ...]) -> bool:
 
 
 def _posts_fit(posts: tuple[Post, ...]) -> bool:
-    texts: list[str | None] = []
-    numbers: list[int | None] = []
-    times: list[datetime | None] = []
+    if not posts:
+        return True
+    # Column by column: every post goes this way, and most columns are empty, or names of ASCII letters.
+    told = dict(zip(Post.__struct_fields__, zip(*map(astuple, posts), strict=True), strict=True))
     try:
-        # In one pass: every post goes this way.
-        for p in posts:
-            if not _is_short(p.id, p.key, p.author) or len(p.text or "") > LONGEST_TEXT:
-                return False
-            if (reference := p.repost_of or p.quote_of or p.reply_to) and len(reference) > LONGEST_ID:
-                return False
-            texts += (p.id, p.key, p.author, p.text, p.language, p.reply_to, p.repost_of, p.quote_of, p.root, p.url, p.source)
-            texts += (p.warning, p.via, p.edit_of)
-            numbers += (p.replies, p.reposts, p.likes, p.quotes)
-            times += (p.created_at, p.edited_at, p.listed_at)
-            if _has_parts(p) and not _parts_fit(p):
-                return False
-        return all(map(_is_zoned, filter(None, times))) and _numbers_fit(numbers) and _is_plain(texts)
-    except TypeError:
+        return _columns_fit(told) and _parts_fit(told)
+    except (TypeError, AttributeError):
         return False
+
+
+def _columns_fit(told: Columns) -> bool:
+    times = filter(None, chain.from_iterable(told[name] for name in _POST_TIMES))
+    return (
+        all(_are_keys(told[name]) for name in ("id", "key", "author"))
+        and all(_are_keys(list(filter(None, told[name]))) for name in _REFERENCES)
+        and max(map(len, filter(None, told["text"])), default=0) <= LONGEST_TEXT
+        and all(_is_plain(told[name]) for name in _POST_TEXTS if name not in _REFERENCES)
+        and _numbers_fit(chain.from_iterable(told[name] for name in _POST_NUMBERS))
+        and None not in set(map(_zone, times))
+    )
 
 
 def _is_short(first: str, second: str, third: str | None) -> bool:
     return 0 < len(first) <= LONGEST_ID and 0 < len(second) <= LONGEST_ID and (third is None or len(third) <= LONGEST_ID)
 
 
-def _has_parts(post: Post) -> bool:
-    p = post
-    return bool(p.tags or p.mentions or p.media or p.place or p.links or p.labels or p.cashtags or p.poll or p.emoji)
+def _parts_fit(told: Columns) -> bool:
+    media = list(chain.from_iterable(told["media"]))
+    keys = [*chain.from_iterable(chain.from_iterable(told[name] for name in _POST_KEYS)), *(each.id for each in media)]
+    keys += chain.from_iterable(filter(None, told["emoji"]))
+    others = [*chain.from_iterable(told["links"]), *chain.from_iterable(told["labels"])]
+    others += [text for each in media for text in (each.url, each.description, each.kind)]
+    others += [text for place in filter(None, told["place"]) for text in (place.name, place.country)]
+    others += [option.title for poll in filter(None, told["poll"]) for option in poll.options]
+    return _are_keys(keys) and _is_plain(others)
 
 
-def _parts_fit(post: Post) -> bool:
-    texts = [*post.tags, *post.cashtags, *post.mentions, *(m.id for m in post.media), *(post.emoji or ())]
-    others = [*post.links, *post.labels, *(text for m in post.media for text in (m.url, m.description, m.kind))]
-    others += [option.title for option in post.poll.options] if post.poll else []
-    place = (post.place.name, post.place.country) if post.place else ()
-    return all(0 < len(text) <= LONGEST_ID for text in texts) and _is_plain((*texts, *others, *place))
+def _are_keys(texts: Sequence[str]) -> bool:
+    """The same as `is_key` of each."""
+    if not texts:
+        return True
+    lengths = set(map(len, texts))
+    return min(lengths) > 0 and max(lengths) <= LONGEST_ID and _is_plain(texts)
 
 
 def is_key(key: str) -> bool:
@@ -167,7 +182,7 @@ def _names(relation: Relation | RelationEnd) -> list[str]:
 def _keys_fit(page: Page) -> bool:
     keys = [name for relation in page.relations for name in _names(relation)]
     keys += [name for end in page.ended for name in _names(end)]
-    keys += [g.key for g in page.gone] + [each.user for each in page.unplaced] + list(page.billed)
+    keys += [g.key for g in page.gone] + [each.user for each in page.withdrawn_places] + list(page.billed)
     return all(0 < len(key) <= LONGEST_ID for key in keys) and _is_plain(keys)
 
 
@@ -219,13 +234,13 @@ def _mended_user(user: User) -> User:
 
 def _mended_post(post: Post) -> Post:
     _identity(post.id, post.key, post.author)
-    fields = _mended_fields(post, _POST_TEXTS, _POST_NUMBERS, ("created_at", "edited_at", "listed_at"))
+    fields = _mended_fields(post, _POST_TEXTS, _POST_NUMBERS, _POST_TIMES)
     place = post.place
     if place is not None:
         names = {name: clean_text(text, 1_000) for name in ("name", "country") if (text := getattr(place, name)) is not None}
         place = msgspec.structs.replace(place, **names)
     media = (
-        msgspec.structs.replace(m, url=clean_text(m.url), kind=clean_text(m.kind), description=clean_text(m.description or ""))
+        msgspec.structs.replace(m, url=clean_text(m.url), kind=clean_text(m.kind), description=_cleaned(m.description))
         for m in post.media
         if is_key(m.id)
     )
@@ -235,12 +250,17 @@ def _mended_post(post: Post) -> Post:
         place=place,
         media=tuple(media),
         links=tuple(clean_text(link) for link in post.links),
+        labels=tuple(clean_text(label, LONGEST_ID) for label in post.labels),
         tags=tuple(tag for tag in post.tags if is_key(tag)),
         cashtags=tuple(tag for tag in post.cashtags if is_key(tag)),
         emoji=None if post.emoji is None else {name: number for name, number in post.emoji.items() if is_key(name)},
         poll=_mended_poll(post.poll) if post.poll else None,
         mentions=tuple(key for key in post.mentions if is_key(key)),
     )
+
+
+def _cleaned(text: str | None) -> str | None:
+    return None if text is None else clean_text(text)
 
 
 def _mended_poll(poll: Poll) -> Poll:

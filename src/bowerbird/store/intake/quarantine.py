@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import timedelta
 from hashlib import blake2b
 
-from bowerbird.model import Broken
+from bowerbird.model import NETWORKS, Broken
 from bowerbird.ports import Database, Transaction
 from bowerbird.store.context import SaveContext
 from bowerbird.store.intake.clean import clean_text
@@ -29,7 +29,8 @@ _LONGEST_WHY = 500
 _LONGEST_REASON = 120
 _VALUES = re.compile(r"""'[^']*'|"[^"]*"|'.*|".*""", re.DOTALL)
 _NUMBERS = re.compile(r"\d+")
-_WORDS = re.compile(rb"did:[a-z]+:[A-Za-z0-9._:%-]+|[A-Za-z0-9@_\x80-\xff][A-Za-z0-9@_:/.%#~+\x80-\xff-]+|\d")
+_USER_IDS = "|".join(each.naming.user_id for each in NETWORKS.values() if each.naming.user_id).encode()
+_WORDS = re.compile(_USER_IDS + rb"|[A-Za-z0-9@_\x80-\xff][A-Za-z0-9@_:/.%#~+\x80-\xff-]+|\d")
 _KNOWN = "select source, why from quarantine_sources where service = ? and facet = ?"
 _COUNT = """
 insert into quarantine_sources (service, facet, why, items, bytes, first_at, last_at) values (?, ?, ?, ?, ?, ?, ?)
@@ -50,11 +51,11 @@ _FORGET_NAMES = "delete from quarantine_names where item not in (select item fro
 async def set_aside(s: SaveContext, facet: str, broken: Sequence[Broken]) -> None:
     """Counts the items of a page that could not be used, and keeps a few of them."""
     await forget_old(s.tx, s.at)
-    known = {row["why"] for row in await s.tx.fetch(_KNOWN, s.service, facet)}
+    known = {row["why"] for row in await s.tx.fetch(_KNOWN, s.origin.number, facet)}
     # In one order, so that two pages with the same reasons do not wait for each other in a circle.
     for why, items in sorted(_by_reason(broken, known).items()):
         size = sum(len(item.raw) for item in items)
-        source = await s.tx.fetch_one(_COUNT, s.service, facet, why, len(items), size, s.at, s.at)
+        source = await s.tx.fetch_one(_COUNT, s.origin.number, facet, why, len(items), size, s.at, s.at)
         if source is not None:
             row = await s.tx.fetch_one(_KEPT, source["source"])
             await _keep(s, facet, source["source"], items[: max(0, KEPT - (row["kept"] if row else 0))])

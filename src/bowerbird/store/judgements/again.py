@@ -9,7 +9,7 @@ from msgspec import structs
 
 from bowerbird.model import Page, Post, PostKind, Saved, SavedPost, SavedUser, Seen, Subject, User, from_micros
 from bowerbird.ports import Database, Judge, Row, Transaction
-from bowerbird.store.judgements.rows import RulingWriter, read_judgements, standing_judgements
+from bowerbird.store.judgements.rows import RulingWriter, earlier_judgements, read_judgements
 
 _PROFILE = ("handle", "name", "location", "description", "language", "url", "time_zone")
 _MAY = "coalesce(u.opts_out, 0) = 0"
@@ -53,7 +53,7 @@ class JudgeAgain:
             return 0
         items = {(Subject.POST, each.id) for each in seen.saved.posts} | {(Subject.USER, known) for known in seen.profiles}
         before = await read_judgements(tx, self._database, items)
-        ruling = judge.judge(structs.replace(seen, before=standing_judgements(before)))
+        ruling = judge.judge(structs.replace(seen, before=earlier_judgements(before)))
         # No call brought it.
         await RulingWriter(judge, 0, now).write(tx, ruling, before)
         return len(ruling.judgements)

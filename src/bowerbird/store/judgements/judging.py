@@ -12,7 +12,7 @@ from bowerbird.model import Facet, Page, Ruling, Saved, Seen, Service, Subject, 
 from bowerbird.ports import Database, Judge, Transaction
 from bowerbird.ports import Store as StorePort
 from bowerbird.store.errors import record_error
-from bowerbird.store.judgements.rows import RulingWriter, read_judgements, standing_judgements, standing_values
+from bowerbird.store.judgements.rows import RulingWriter, current_values, earlier_judgements, read_judgements
 from bowerbird.store.posts.by_id import with_ids
 
 
@@ -62,11 +62,11 @@ class JudgingStore:
         items = {(Subject.USER, each.id) for each in saved.users} | {(Subject.POST, each.id) for each in saved.posts}
         items |= {(Subject.USER, each.author) for each in saved.posts}
         before = await read_judgements(tx, self._database, items)
-        seen = structs.replace(await self._seen(tx, page, saved), before=standing_judgements(before))
+        seen = structs.replace(await self._seen(tx, page, saved), before=earlier_judgements(before))
         for judge in self._judges:
             ruling = await self._ruling(tx, judge, seen, call, now)
             await RulingWriter(judge, call, now).write(tx, ruling, before)
-        judged = standing_values(await read_judgements(tx, self._database, items))
+        judged = current_values(await read_judgements(tx, self._database, items))
         return structs.replace(saved, judged=judged)
 
     async def _ruling(self, tx: Transaction, judge: Judge, seen: Seen, call: int, now: datetime) -> Ruling:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from bowerbird.model import Judged, Judgement, Ruling, Standing, Subject, to_micros
+from bowerbird.model import EarlierJudgement, Judged, Judgement, Ruling, Subject, to_micros
 from bowerbird.ports import Database, Judge, Row, Transaction
 from bowerbird.store.judgements.history import keep_former
 
@@ -44,7 +44,7 @@ async def read_judgements(tx: Transaction, database: Database, items: Items) -> 
     return await tx.fetch(sql, database.members(ids)) if ids else ()
 
 
-def standing_values(rows: Known) -> Mapping[tuple[Subject, str], frozenset[Judged]]:
+def current_values(rows: Known) -> Mapping[tuple[Subject, str], frozenset[Judged]]:
     """By account or post the values that were said of it, as conditions ask for them."""
     found: dict[tuple[Subject, str], set[Judged]] = {}
     for row in rows:
@@ -52,11 +52,11 @@ def standing_values(rows: Known) -> Mapping[tuple[Subject, str], frozenset[Judge
     return {item: frozenset(values) for item, values in found.items()}
 
 
-def standing_judgements(rows: Known) -> Mapping[tuple[Subject, str], tuple[Standing, ...]]:
+def earlier_judgements(rows: Known) -> Mapping[tuple[Subject, str], tuple[EarlierJudgement, ...]]:
     """The same as judges see it."""
-    found: dict[tuple[Subject, str], list[Standing]] = {}
+    found: dict[tuple[Subject, str], list[EarlierJudgement]] = {}
     for row in rows:
-        standing = Standing(
+        earlier = EarlierJudgement(
             judge=row["judge"],
             value=row["value"],
             reason=row["reason"],
@@ -65,7 +65,7 @@ def standing_judgements(rows: Known) -> Mapping[tuple[Subject, str], tuple[Stand
             strength=row["strength"],
             decided_by=row["decided_by"],
         )
-        found.setdefault((Subject(row["subject"]), row["id"]), []).append(standing)
+        found.setdefault((Subject(row["subject"]), row["id"]), []).append(earlier)
     return {item: tuple(each) for item, each in found.items()}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from bowerbird.model import WithdrawnPlaces
 from bowerbird.store.context import SaveContext
 from bowerbird.store.payloads.frames import Frames
-from bowerbird.store.people.identities import People
+from bowerbird.store.people.identities import PagePeople
 
 # Ids of networks that tell this are a prefix and a number.
 _THEIRS = "author = ? and place is not null and cast(substr(id, ?) as bigint) <= ?"
@@ -24,11 +24,11 @@ delete from judgements where judge = 'place' and reason in ('coordinates', 'plac
 _POSTS = f"update posts set place = null, raw = null, raw_dictionary = null where {_THEIRS} returning post_no, frame, frame_place"
 
 
-async def forget_places(s: SaveContext, unplaced: Sequence[WithdrawnPlaces], people: People) -> None:
+async def forget_places(s: SaveContext, withdrawn_places: Sequence[WithdrawnPlaces], people: PagePeople) -> None:
     """Takes the place out of every post of a user up to a key, and out of its history."""
-    for each in unplaced:
+    for each in withdrawn_places:
         if each.up_to.isdigit():
-            values = (people.keys[each.user], len(s.network) + 2, int(each.up_to))
+            values = (people.keys[each.user], len(s.origin.network) + 2, int(each.up_to))
             await s.tx.execute(_HISTORY, *values)
             await s.tx.execute(_LOCATED, *values, values[0])
             await Frames(s.database).drop(s, await s.tx.fetch(_POSTS, *values))

@@ -20,8 +20,8 @@ from bowerbird.store.locks.touched import (
     perhaps_unknown,
     post_names,
 )
-from bowerbird.store.people.identities import People
-from bowerbird.store.people.names import PROVISIONAL, has_local_keys
+from bowerbird.store.people.identities import PagePeople
+from bowerbird.store.people.names import PROVISIONAL
 
 MOST_NAMES = 256
 """Locks on names that one page takes; one with more strangers waits until it saves alone. A server with the usual settings has
@@ -105,12 +105,12 @@ class Locks:
             await self.save_alone(s.tx)
             return None
         await s.tx.execute(_LOCK_NAMES, accounts, posts)
-        if not has_local_keys(s.network):
+        if not s.origin.has_local_keys:
             return by_id
         await self._hold(s, by_key, by_id)
         return None
 
-    async def hold(self, s: SaveContext, accounts: Touched, people: People) -> None:
+    async def hold(self, s: SaveContext, accounts: Touched, people: PagePeople) -> None:
         """Holds accounts that have rows by now; what is known of their wishes is as it stays."""
         people.opted_out.clear()
         people.opted_out.update(await self._hold(s, {}, accounts))
@@ -119,7 +119,7 @@ class Locks:
         """Locks the rows of accounts; answers those who wish not to be collected."""
         if not by_key and not by_id:
             return ()
-        values = (list(by_key), list(by_key.values()), s.service, list(by_id), list(by_id.values()))
+        values = (list(by_key), list(by_key.values()), s.origin.number, list(by_id), list(by_id.values()))
         while True:
             row = await s.tx.fetch_one(_LOCK_ACCOUNTS, *values)
             if row is None:
@@ -134,7 +134,7 @@ async def _unknown(s: SaveContext, names: Unknown) -> Unknown:
     """Those of the names that the store does not know."""
     if names == Unknown():
         return names
-    values = (s.service, list(names.keys), list(names.ids), list(names.posts), s.service, list(names.post_keys))
+    values = (s.origin.number, list(names.keys), list(names.ids), list(names.posts), s.origin.number, list(names.post_keys))
     known: dict[str, set[str]] = {}
     for row in await s.tx.fetch(_KNOWN, *values):
         known.setdefault(row["kind"], set()).add(row["name"])

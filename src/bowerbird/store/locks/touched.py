@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from bowerbird.model import Gone, Page, Subject, User, ids_at
 from bowerbird.store.context import SaveContext
-from bowerbird.store.people.names import has_local_keys, id_for, is_provisional
+from bowerbird.store.people.names import is_provisional
 
 
 class Firmness(IntEnum):
@@ -53,7 +53,7 @@ def accounts_by_key(page: Page, gone: Sequence[Gone], owners: Mapping[str, Firmn
     _touch(touched, (each.source for each in page.relations), Firmness.NAMED if is_list else Firmness.CHANGED)
     _touch(touched, (each.source for each in page.ended), Firmness.CHANGED)
     _touch(touched, (each.user for each in page.user_tags), Firmness.CHANGED)
-    _touch(touched, (each.user for each in page.unplaced), Firmness.CHANGED)
+    _touch(touched, (each.user for each in page.withdrawn_places), Firmness.CHANGED)
     _touch(touched, (each.key for each in gone if each.subject is Subject.USER), Firmness.CHANGED)
     _touch(touched, (user.key for user in page.users), Firmness.SHOWN)
     _touch(touched, (user.key for user in page.users if user.opts_out), Firmness.CHANGED)
@@ -67,13 +67,13 @@ def accounts_by_id(s: SaveContext, page: Page, by_key: Mapping[str, Firmness]) -
     touched: Touched = {}
     _touch(touched, (post.author for post in page.posts), Firmness.NAMED)
     _touch(touched, (user.id for user in page.users), Firmness.SHOWN)
-    if has_local_keys(s.network):
+    if s.origin.has_local_keys:
         _touch(touched, (known for user in page.users for known in addresses(user)), Firmness.SHOWN)
         return touched
     ids = {user.key: user.id for user in page.users}
     for key, firmness in by_key.items():
         if firmness > Firmness.BY_NAME:
-            _touch(touched, [ids.get(key) or id_for(s.network, s.service_name, key)], firmness)
+            _touch(touched, [ids.get(key) or s.origin.id_of(key)], firmness)
     return touched
 
 
@@ -97,9 +97,9 @@ def perhaps_unknown(s: SaveContext, page: Page, gone: Sequence[Gone], by_key: Ma
     if s.is_live:
         # A copy of a post that is deleted just now is not to be kept.
         posts |= {known for post in page.posts for known in (post.repost_of, post.quote_of) if known}
-    if not has_local_keys(s.network):
-        return Unknown(posts=frozenset(posts | {id_for(s.network, s.service_name, key) for key in lost}))
-    start = id_for(s.network, s.service_name, "")
+    if not s.origin.has_local_keys:
+        return Unknown(posts=frozenset(posts | {s.origin.id_of(key) for key in lost}))
+    start = s.origin.id_of("")
     waited_for = {known.removeprefix(start) for known in _references(page) if known.startswith(start)}
     post_keys = lost | waited_for | {post.key for post in page.posts}
     ids = {user.id for user in page.users} | {post.author for post in page.posts}
@@ -115,10 +115,10 @@ def account_names(s: SaveContext, page: Page, unknown: Unknown) -> set[str]:
     """What is locked for unknown accounts: keys, ids, and the addresses by which two servers may show the same one."""
     strangers = [user for user in page.users if user.key in unknown.keys or user.id in unknown.ids]
     named = {known for user in strangers for known in addresses(user)}
-    return {f"{s.service}/{key}" for key in unknown.keys} | unknown.ids | named
+    return {f"{s.origin.number}/{key}" for key in unknown.keys} | unknown.ids | named
 
 
 def post_names(s: SaveContext, unknown: Unknown) -> frozenset[str]:
     """What is locked for unknown posts: their ids, and the ids that stand for their keys until they come."""
-    start = id_for(s.network, s.service_name, "")
+    start = s.origin.id_of("")
     return unknown.posts | {start + key for key in unknown.post_keys}

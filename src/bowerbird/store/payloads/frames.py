@@ -7,7 +7,7 @@ written anew without it. What the columns of a post say too is not in its payloa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 import zstandard
@@ -17,14 +17,13 @@ from bowerbird.model import Subject
 from bowerbird.ports import Database, Row, Transaction
 from bowerbird.store.context import SaveContext
 from bowerbird.store.payloads.raw import Packer
-from bowerbird.store.payloads.repeated import BEGIN, Repeated, all_without_repeated, columns_of, with_repeated, without_repeated
+from bowerbird.store.payloads.repeated import BEGIN, Repeated, all_without_repeated, columns_of, with_repeated
 
 Slot = tuple[int, int]
 """A frame's number and the place of one payload in it."""
 COLUMNS = ("raw", "raw_dictionary", "frame", "frame_place")
 Placed = tuple[bytes | None, int | None, int | None, int | None]
 """What these columns say of one post."""
-NOTHING: Placed = (None, None, None, None)
 
 FEWEST = 8
 """Fewer payloads are smaller each alone, with a dictionary."""
@@ -119,31 +118,47 @@ class Incoming(Struct, frozen=True, gc=False):
     columns: Repeated
     slot: Slot | None = None
 
-    @property
-    def stands_alone(self) -> bool:
-        return len(self.payload) > LONGEST or self.payload.startswith(BEGIN)
-
 
 async def place_payloads(s: SaveContext, frames: Frames, packer: Packer, payloads: Mapping[str, Incoming]) -> dict[str, Placed]:
     """Keeps payloads by their posts' ids. A newer payload takes the place of the older one in its frame."""
     placed: dict[str, Placed] = {}
-    changed: dict[Slot, bytes] = {each.slot: b"" for each in payloads.values() if each.slot is not None}
-    alone, together = {}, {}
+    changed: dict[Slot, bytes] = {}
+    renewed: dict[Slot, Incoming] = {}
+    loose: dict[str, Incoming] = {}
     for known, each in payloads.items():
-        if each.stands_alone:
-            alone[known] = each
-        elif each.slot is not None:
-            changed[each.slot] = without_repeated(each.payload, each.columns)
+        if each.slot is not None and _is_framed(each.payload):
+            renewed[each.slot] = each
             placed[known] = (None, None, *each.slot)
         else:
-            together[known] = each
-    if len(together) < FEWEST:
-        alone, together = alone | together, {}
-    for known, each in alone.items():
-        placed[known] = (*packer.pack((s.network, Subject.POST), each.payload), None, None)
-    kept = all_without_repeated([each.payload for each in together.values()], [each.columns for each in together.values()])
-    added = await frames.add(s, kept)
-    for known, slot in zip(together, added, strict=True):
-        placed[known] = (None, None, *slot)
+            loose[known] = each
+            changed |= {} if each.slot is None else {each.slot: b""}
+    placed |= zip(loose, await place_new(s, frames, packer, *_split(loose.values())), strict=True)
+    changed |= zip(renewed, all_without_repeated(*_split(renewed.values())), strict=True)
     await frames.change(s, changed)
     return placed
+
+
+def _split(incoming: Collection[Incoming]) -> tuple[list[bytes], list[Repeated]]:
+    return [each.payload for each in incoming], [each.columns for each in incoming]
+
+
+async def place_new(
+    s: SaveContext, frames: Frames, packer: Packer, payloads: Sequence[bytes], columns: Sequence[Repeated]
+) -> list[Placed]:
+    """Keeps payloads that have no place yet, with the columns that they may repeat; answers for each of them where it is, and for
+    an empty one nothing."""
+    together = [at for at, payload in enumerate(payloads) if payload and _is_framed(payload)]
+    if len(together) < FEWEST:
+        together = []
+    kept = all_without_repeated([payloads[at] for at in together], [columns[at] for at in together])
+    slots = dict(zip(together, await frames.add(s, kept), strict=True))
+    kind = (s.origin.network, Subject.POST)
+    return [
+        (None, None, *slots[at]) if at in slots else (*packer.pack(kind, payload), None, None)
+        for at, payload in enumerate(payloads)
+    ]
+
+
+def _is_framed(payload: bytes) -> bool:
+    """Whether a payload may stand in a frame with others."""
+    return len(payload) <= LONGEST and not payload.startswith(BEGIN)

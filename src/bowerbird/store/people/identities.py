@@ -11,12 +11,13 @@ from msgspec import Struct, field
 
 from bowerbird.model import User, ids_at
 from bowerbird.ports import Database, Row
-from bowerbird.store.context import SaveContext, listed
+from bowerbird.store.context import SaveContext, found_in, listed
+from bowerbird.store.numbers import HIGHEST_USER
 from bowerbird.store.people.joining import merge_users, name_user
-from bowerbird.store.people.names import has_local_keys, id_for, is_provisional
+from bowerbird.store.people.names import is_provisional
 
 
-class People(Struct):
+class PagePeople(Struct):
     """Who is who on one page."""
 
     ids: dict[str, int] = field(default_factory=dict)
@@ -36,16 +37,18 @@ class PeopleStatements:
 
     def __init__(self, database: Database) -> None:
         text = database.any("text")
-        self.by_id = f"select user_no, id, opts_out from users where id {text}"
+        self.by_id = f"select users.user_no, users.id, users.opts_out from {found_in(database, 'users', 'id', 'text')}"
         self.at_address = f"select user_no, id, url, opts_out from users where id {text}"
         self.by_key = (
             "select k.key, k.user_no, u.id, u.opts_out from user_keys k join users u on u.user_no = k.user_no "
             f"where k.service = ? and k.key {text}"
         )
         # `where true`: without it SQLite takes `on conflict` for a join condition.
+        is_sqlite = database.dialect == "sqlite"
         self.add = (
-            "insert into users (id, network, found_at, found_by) "
-            "select value, cast(? as text), cast(? as bigint), cast(? as bigint) "
+            f"insert into users ({'user_no, ' if is_sqlite else ''}id, network, found_at, found_by) "
+            f"select {f'{HIGHEST_USER} + 1 + key, ' if is_sqlite else ''}value, "
+            "cast(? as text), cast(? as bigint), cast(? as bigint) "
             f"from {listed(database, 'text')} where true on conflict (id) do nothing returning user_no, id"
         )
         self.set_key = (
@@ -56,13 +59,13 @@ class PeopleStatements:
 
 async def number_people(
     s: SaveContext, sql: PeopleStatements, users: Sequence[User], authors: Iterable[str], keys: Iterable[str]
-) -> People:
+) -> PagePeople:
     """Finds or adds everybody: the users of the page, the authors (by id) and those named only by key."""
-    people = People()
-    if has_local_keys(s.network):
+    people = PagePeople()
+    if s.origin.has_local_keys:
         await _Local(s, sql, people, {user.key: user.id for user in users}).number(users, set(authors), set(keys))
         return people
-    ids_by_key = {key: id_for(s.network, s.service_name, key) for key in keys} | {user.key: user.id for user in users}
+    ids_by_key = s.origin.ids_of(keys) | {user.key: user.id for user in users}
     await _number_ids(s, sql, people, {*ids_by_key.values(), *(user.id for user in users), *authors})
     people.keys = {key: people.ids[known] for key, known in ids_by_key.items()}
     return people
@@ -70,30 +73,30 @@ async def number_people(
 
 async def known_people(s: SaveContext, sql: PeopleStatements, keys: Iterable[str]) -> dict[str, int]:
     """Numbers by key of those who are known already; nobody is added."""
-    if has_local_keys(s.network):
-        return {row["key"]: row["user_no"] for row in await s.fetch_in(sql.by_key, keys, s.service)}
-    ids = {id_for(s.network, s.service_name, key): key for key in keys}
+    if s.origin.has_local_keys:
+        return {row["key"]: row["user_no"] for row in await s.fetch_in(sql.by_key, keys, s.origin.number)}
+    ids = {s.origin.id_of(key): key for key in keys}
     return {ids[row["id"]]: row["user_no"] for row in await s.fetch_in(sql.by_id, ids)}
 
 
-async def _number_ids(s: SaveContext, sql: PeopleStatements, people: People, ids: set[str]) -> None:
+async def _number_ids(s: SaveContext, sql: PeopleStatements, people: PagePeople, ids: set[str]) -> None:
     _note(people, await s.fetch_in(sql.by_id, ids))
     await _add(s, sql, people, ids - people.ids.keys())
 
 
-def _note(people: People, rows: Iterable[Row]) -> None:
+def _note(people: PagePeople, rows: Iterable[Row]) -> None:
     for row in rows:
         people.ids[row["id"]] = row["user_no"]
         if row["opts_out"]:
             people.opted_out.add(row["user_no"])
 
 
-async def _add(s: SaveContext, sql: PeopleStatements, people: People, ids: set[str]) -> None:
+async def _add(s: SaveContext, sql: PeopleStatements, people: PagePeople, ids: set[str]) -> None:
     if not ids:
         return
     # In one order everywhere: two transactions that add the same people then wait for each other instead of deadlocking.
     members = s.database.members(sorted(ids))
-    for row in await s.tx.fetch(sql.add, s.network, s.at, s.call, members):
+    for row in await s.tx.fetch(sql.add, s.origin.network, s.at, s.call, members):
         people.ids[row["id"]] = row["user_no"]
         people.new.add(row["user_no"])
     # What somebody else added in the meantime was not returned.
@@ -105,7 +108,7 @@ class _Local(Struct):
 
     s: SaveContext
     sql: PeopleStatements
-    people: People
+    people: PagePeople
     named: dict[str, str]
     """Ids of those of whom the page has a profile, by key."""
     asked: dict[str, Row] | None = None
@@ -120,23 +123,23 @@ class _Local(Struct):
         has_renamed = await self._settle_names(by_key) or bool(self.addressed)
         # Who stands under the id that the page shows need not be asked for by it, unless somebody got another name just now.
         _note(people, (row for key, row in by_key.items() if key not in named or (row["id"] == named[key] and not has_renamed)))
-        unnamed = {key: id_for(s.network, s.service_name, key) for key in keys - named.keys() - by_key.keys()}
+        unnamed = {key: s.origin.id_of(key) for key in keys - named.keys() - by_key.keys()}
         await self._number_ids({*named.values(), *authors, *unnamed.values()} - people.ids.keys())
         people.keys = {key: row["user_no"] for key, row in by_key.items()} | {
             key: people.ids[known] for key, known in (named | unnamed).items()
         }
         changed = [key for key in named | unnamed if key not in by_key or by_key[key]["user_no"] != people.keys[key]]
-        await s.tx.execute_all([(self.sql.set_key, [(s.service, key, people.keys[key]) for key in sorted(changed)])])
+        await s.tx.execute_all([(self.sql.set_key, [(s.origin.number, key, people.keys[key]) for key in sorted(changed)])])
 
     async def _ask(self, users: Sequence[User], authors: set[str], keys: set[str]) -> Sequence[Row]:
         """Finds people by their keys; on a distant database also by their ids and addresses, in the same question."""
         s, sql, wanted = self.s, self.sql, sorted(self.named.keys() | keys)
         if s.database.dialect == "sqlite":
-            return await s.fetch_in(sql.by_key, wanted, s.service)
+            return await s.fetch_in(sql.by_key, wanted, s.origin.number)
         ids = sorted({*self.named.values(), *authors})
         addresses = sorted({known for user in users for known in (*ids_at(user.id), user.url) if known})
         by_key, by_id, self.addressed = await s.tx.fetch_all(
-            [(sql.by_key, [s.service, wanted]), (sql.by_id, [ids]), (sql.at_address, [addresses])]
+            [(sql.by_key, [s.origin.number, wanted]), (sql.by_id, [ids]), (sql.at_address, [addresses])]
         )
         self.asked = {row["id"]: row for row in by_id}
         return by_key

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bowerbird.db.sqlite.ends_of_ids import is_same
 from bowerbird.store.context import SaveContext
+from bowerbird.store.numbers import remember_numbers
 
 _LATER = "case when relations.{0} is null or excluded.{0} > relations.{0} then excluded.{0} else relations.{0} end"
 _JOIN_RELATIONS = """
@@ -42,13 +44,24 @@ insert into reactions (post_no, user_no, kind, at, sweep, place, found_at, found
 select post_no, cast(? as bigint), kind, at, sweep, place, found_at, found_by, seen_at, gone_at from reactions where user_no = ?
 on conflict (post_no, kind, user_no) do nothing
 """
-_MOVE_CANDIDATES = """
-insert into candidates (crawl, user_no, source, state, reason, found_at, mentions, replies, reposts, listed, is_mined)
-select crawl, cast(? as bigint), source, state, reason, found_at, mentions, replies, reposts, listed, is_mined
-from candidates where user_no = ?
+_CANDIDATE = (
+    "source, state, reason, found_at, asked_at, posts_asked_at, mentions, replies, reposts, listed, is_mined, votes_at, "
+    "followed_by_yes, followed_by_no, follows_yes, follows_no, mentioned_by_yes, mentioned_by_no"
+)
+_IS_EARLIER = "excluded.found_at < candidates.found_at"
+# Where both were candidates, what is known of the one that stays holds. Its posts are looked through once: twice would count
+# them twice. Those around it are others now, and are counted anew.
+_MOVE_CANDIDATES = f"""
+insert into candidates (crawl, user_no, {_CANDIDATE})
+select crawl, cast(? as bigint), {_CANDIDATE} from candidates where user_no = ?
 on conflict (crawl, user_no) do update set mentions = candidates.mentions + excluded.mentions,
     replies = candidates.replies + excluded.replies, reposts = candidates.reposts + excluded.reposts,
-    listed = candidates.listed + excluded.listed
+    listed = candidates.listed + excluded.listed, votes_at = null,
+    is_mined = case when excluded.is_mined = 1 then 1 else candidates.is_mined end,
+    source = case when {_IS_EARLIER} then excluded.source else candidates.source end,
+    found_at = case when {_IS_EARLIER} then excluded.found_at else candidates.found_at end,
+    posts_asked_at = case when candidates.posts_asked_at is null or excluded.posts_asked_at > candidates.posts_asked_at
+        then excluded.posts_asked_at else candidates.posts_asked_at end
 """
 _MOVE_LABELS = """
 insert into labels (crawl, judge, user_no, who, label, at)
@@ -125,7 +138,18 @@ _JOINS = (
     ),
     *_MOVES,
 )
-"""Every table that names users; a test holds this against the schema."""
+"""Every table that names users; a test holds this against the schema, and the columns that are carried along too."""
+COUNTED_ANEW = frozenset({("statistic_counts", "key"), ("statistic_counts", "other")})
+"""Columns that name users and are not joined: `_RECOUNT` has what they counted counted again."""
+
+
+# What they wrote, and what names, answers or passes them on, was counted for a number that goes.
+_RECOUNT = f"""
+insert into statistic_recounts (number) select post_no from posts where author = ?
+union select post_no from post_mentions where user_no = ?
+union select c.post_no from posts p cross join posts c where p.author = ? and {is_same("c.reply_to", "p.id")}
+union select c.post_no from posts p cross join posts c where p.author = ? and {is_same("c.repost_of", "p.id")}
+"""
 
 
 async def name_user(s: SaveContext, user_no: int, known_id: str) -> None:
@@ -136,6 +160,8 @@ async def name_user(s: SaveContext, user_no: int, known_id: str) -> None:
 
 async def merge_users(s: SaveContext, guessed: int, known: int) -> None:
     """Everything that was said of the guessed row is said of the known one; the guessed row goes, its keys move."""
+    await remember_numbers(s.tx, s.database)
+    await s.tx.execute(_RECOUNT, guessed, guessed, guessed, guessed)
     for statement in _JOINS:
         await s.tx.execute(statement, known, guessed)
     for statement in _LEFTOVERS:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from bowerbird.model import NETWORKS, KeyForm
 
 PROVISIONAL = tuple(f"{each.name}:" for each in NETWORKS.values() if each.keys is KeyForm.LOCAL)
@@ -22,6 +24,13 @@ def id_for(network: str, service: str, key: str) -> str:
             return f"{network}:{service}/{key}"
         case KeyForm.PREFIXED:
             return f"{network}:{key}"
+
+
+def ids_for(network: str, service: str, keys: Iterable[str]) -> dict[str, str]:
+    """The same for many, by key."""
+    if NETWORKS[network].keys is KeyForm.SAME:
+        return {key: key for key in keys}
+    return {key: id_for(network, service, key) for key in keys}
 
 
 def key_in(network: str, known_id: str) -> str | None:

@@ -31,7 +31,7 @@ from bowerbird.store.fields import (
     user_values,
 )
 from bowerbird.store.payloads.raw import Packer
-from bowerbird.store.people.identities import People
+from bowerbird.store.people.identities import PagePeople
 from bowerbird.store.people.names import tells_returns
 
 _LAG = 10_000_000
@@ -69,7 +69,7 @@ class _Profiles(Struct):
     """The profiles of one page on their way into the table, gathered so that each kind of write is one statement."""
 
     s: SaveContext
-    people: People
+    people: PagePeople
     packer: Packer
     rows: list[tuple[Any, ...]] = field(default_factory=list)
     history: list[tuple[Any, ...]] = field(default_factory=list)
@@ -151,7 +151,7 @@ class _Profiles(Struct):
 
     def _write(self, number: int, user: User, values: Values, changed_at: int | None) -> None:
         s = self.s
-        body, dictionary = self.packer.pack((s.network, Subject.USER), user.raw)
+        body, dictionary = self.packer.pack((s.origin.network, Subject.USER), user.raw)
         seen = (s.at, s.call, teller(s, user.id), changed_at)
         self.rows.append((*values, *seen, body, int(body is not None), dictionary, number))
 
@@ -166,7 +166,7 @@ class _Profiles(Struct):
         written = sorted(self.rows, key=itemgetter(-1))
         changes = [(_REMEMBER, self.history or None), (_HAD, self.former_handles or None)]
         await s.tx.execute_all([(_WRITE, written), (_SEEN, seen), *changes])
-        await s.execute_in(sql.gone.dig_up, self.opted_in)
+        await s.execute_in(sql.gone.undelete, self.opted_in)
         if self.opted_out:
             await purge_users(s, sql.gone.purge, self.opted_out, "opted_out", new=self.people.new)
         if self.is_emptied:
@@ -176,7 +176,7 @@ class _Profiles(Struct):
 
 
 async def save_users(
-    s: SaveContext, sql: UserStatements, users: Sequence[User], people: People, packer: Packer
+    s: SaveContext, sql: UserStatements, users: Sequence[User], people: PagePeople, packer: Packer
 ) -> list[SavedUser]:
     """Writes every profile of the page, each once."""
     by_number = _once(users, people)
@@ -186,7 +186,7 @@ async def save_users(
     by_number |= _under_their_ids(by_number, stored)
     views = {number for number, row in stored.items() if not may_change(s, row["id"], row)}
     outdated = set[int]()
-    if stored and not s.is_live and tells_returns(s.network):
+    if stored and not s.is_live and tells_returns(s.origin.network):
         outdated = await outdated_profiles(s, sql.gone.lag, by_number, stored)
     returns = Returns(frozenset(known))
     if absences:
@@ -239,7 +239,7 @@ def _under_their_ids(users: Mapping[int, User], stored: Mapping[int, Row]) -> di
 
 
 async def note_checked(
-    s: SaveContext, sql: UserStatements, saved: Sequence[SavedUser], people: People, *, is_heeded: bool
+    s: SaveContext, sql: UserStatements, saved: Sequence[SavedUser], people: PagePeople, *, is_heeded: bool
 ) -> None:
     """Remembers the post counters of those that were asked about: profiles that come along carry counters too, of posts that
     nobody has fetched yet. A crawl that does nothing about counters leaves the news to the others in the same store."""
@@ -254,7 +254,7 @@ def came_along(user: User) -> User:
     return user
 
 
-def _once(users: Sequence[User], people: People) -> dict[int, User]:
+def _once(users: Sequence[User], people: PagePeople) -> dict[int, User]:
     """Users by number; of one listed twice the later sighting counts, and the earlier one where the later is silent."""
     by_number = {people.ids[user.id]: user for user in users}
     if len(by_number) == len(users):

@@ -8,7 +8,7 @@ from bowerbird.model import Trend, UserTag
 from bowerbird.ports import Database
 from bowerbird.store.absences.authority import lists_whole
 from bowerbird.store.context import SaveContext
-from bowerbird.store.people.identities import People
+from bowerbird.store.people.identities import PagePeople
 
 _TAG = """
 insert into user_tags (user_no, tag, name, weight, found_at, found_by, seen_at) values (?, ?, ?, ?, ?, ?, ?)
@@ -28,7 +28,7 @@ class TagStatements:
 
 
 async def save_user_tags(
-    s: SaveContext, sql: TagStatements, tags: Sequence[UserTag], asked: Sequence[str], people: People
+    s: SaveContext, sql: TagStatements, tags: Sequence[UserTag], asked: Sequence[str], people: PagePeople
 ) -> int:
     """Writes the tags of the users asked about and says how many are new; one that is no longer listed is marked, not removed."""
     rows = {(people.keys[tag.user], tag.tag): tag for tag in tags}
@@ -43,4 +43,4 @@ async def save_user_tags(
 
 
 async def save_trends(s: SaveContext, trends: Sequence[Trend]) -> None:
-    await s.execute_many(_TREND, [(s.service, t.place, s.at, t.rank, t.word, t.volume, s.call) for t in trends])
+    await s.execute_many(_TREND, [(s.origin.number, t.place, s.at, t.rank, t.word, t.volume, s.call) for t in trends])

@@ -16,8 +16,7 @@ from bowerbird.model import Media, MediaState, Post, PostKind, tags_by_form
 from bowerbird.ports import Database
 from bowerbird.store.context import SaveContext
 from bowerbird.store.fields import as_json
-from bowerbird.store.people.identities import People
-from bowerbird.store.people.names import has_local_keys
+from bowerbird.store.people.identities import PagePeople
 
 _KEY = "insert into post_keys (service, key, post_no) values (?, ?, ?) on conflict (service, key) do nothing"
 TAG = "insert into post_tags (tag, post_no, written) values (?, ?, ?) on conflict (tag, post_no) do nothing"
@@ -25,6 +24,11 @@ CASHTAG = "insert into post_cashtags (cashtag, post_no) values (?, ?) on conflic
 MENTION = "insert into post_mentions (post_no, user_no) values (?, ?) on conflict (post_no, user_no) do nothing"
 _MEDIA = """
 insert into media (id, post_no, place, kind, {url}, description) values (?, ?, ?, ?, ?, ?) on conflict (post_no, place) do nothing
+"""
+# Up to which number files were looked for must not lie above the last row.
+_LOOK_AGAIN = """
+update media_intake set media_no = (select coalesce(max(media_no), 0) from media)
+where media_no > (select coalesce(max(media_no), 0) from media)
 """
 _SHOWN = ("id", "kind", "url", "description")
 
@@ -49,17 +53,16 @@ def doubt_media(database: Database) -> str:
 
 def bears_parts(s: SaveContext, post: Post) -> bool:
     """Whether anything of the post is written under its number."""
-    return bool(post.tags or post.mentions or post.media or post.cashtags) or has_local_keys(s.network)
+    return bool(post.tags or post.mentions or post.media or post.cashtags) or s.origin.has_local_keys
 
 
 async def save_parts(
-    s: SaveContext, posts: Sequence[Post], whole: Sequence[Post], numbers: Mapping[str, int], people: People
+    s: SaveContext, posts: Sequence[Post], whole: Sequence[Post], numbers: Mapping[str, int], people: PagePeople
 ) -> None:
     """Writes the keys of all posts of the page, and the parts of those that are new or rewritten."""
-    is_keyed = has_local_keys(s.network)
-    keys = Checked((s.service, post.key, numbers[post.id]) for post in posts if is_keyed and post.id in numbers)
-    # A repost has no parts of its own: those it shows belong to the post it passes on.
-    bearing = [(numbers[p.id], p) for p in whole if bears_parts(s, p) and (p.kind is not PostKind.REPOST or p.repost_of is None)]
+    keyed = posts if s.origin.has_local_keys else ()
+    keys = Checked([(s.origin.number, post.key, numbers[post.id]) for post in keyed if post.id in numbers])
+    bearing = [(numbers[p.id], p) for p in whole if (p.tags or p.mentions or p.media or p.cashtags) and _has_own(p)]
     await s.tx.execute_all(
         [
             (_KEY, keys),
@@ -87,6 +90,15 @@ def _tags(bearing: Sequence[tuple[int, Post]]) -> set[tuple[str, int, str | None
 async def clear_parts(s: SaveContext, sql: PartStatements, posts: Sequence[int]) -> None:
     for statement in sql.clear:
         await s.execute_in(statement, posts)
+    if posts:
+        await media_deleted(s)
+
+
+async def media_deleted(s: SaveContext) -> None:
+    """To be called when media rows were deleted: on SQLite the next one may get the number of the last, and whoever keeps files
+    would take it for one that was looked at. PostgreSQL gives no number twice."""
+    if s.database.dialect == "sqlite":
+        await s.tx.execute(_LOOK_AGAIN)
 
 
 async def media_changes(

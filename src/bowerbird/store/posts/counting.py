@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from datetime import timedelta
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -11,8 +13,8 @@ DAY = timedelta(days=1) // timedelta(microseconds=1)
 UNDATED = -(2**31)
 """Stands for the day of posts of which nobody knows when they were written."""
 _REPOST = "repost"
-NewPost = tuple[int, str, int | None, int | None, int | None]
-"""Author, kind, when it was created, when listed, and whether the former is doubtful."""
+NewPosts = Sequence[Sequence[Any]]
+"""Columns of posts: author, kind, when each was created, when listed, and whether the former is doubtful."""
 
 
 class PostFacts(Struct, frozen=True, kw_only=True):
@@ -47,23 +49,48 @@ class AccountChange(Struct, gc=False):
 
 
 class PostCounting(Struct):
-    """Takes in posts as they come, go and change; memory holds one sum for each account and each day."""
+    """Takes in posts as they come, go and change; memory holds one sum for each account and each day. New posts are added up by
+    account only once it is known whose counts are kept (`settle`): most accounts of a stream have one post and no row."""
 
     accounts: dict[int, AccountChange] = field(default_factory=dict)
+    brought: Counter[int] = field(default_factory=Counter)
+    """How many new posts of each account are not added up yet."""
+    strangers: Collection[int] = ()
+    """Accounts of which the store knew nothing before this page."""
     days: dict[tuple[int, int | None], tuple[int, int]] = field(default_factory=dict)
     """By day and crawl (None: the one whose page is saved): stored, and deleted among them."""
     kept: set[int] = field(default_factory=set)
     """Authors of the page who have a row already, where that was asked beforehand."""
     crawl: int = 0
     """The one whose page is saved, where that was asked beforehand."""
+    unsettled: list[tuple[NewPosts, int]] = field(default_factory=list)
 
-    def add_new(self, posts: Iterable[NewPost], at: int) -> None:
+    def add_new(self, posts: NewPosts, at: int) -> None:
         """Counts posts that the page brings; `at`: when it came. Nearly all posts go this way, so that it must be quick."""
-        days: dict[int, int] = {}
-        for author, kind, created_at, listed_at, is_time_doubtful in posts:
-            day = day_of(created_at, listed_at, is_time_doubtful)
-            days[day] = days.get(day, 0) + 1
-            account = self._account(author)
+        for day, stored in Counter(map(day_of, *posts[2:])).items():
+            self._lay((day, None), stored, 0)
+        self.brought.update(posts[0])
+        self.unsettled.append((posts, at))
+
+    @property
+    def concerned(self) -> Collection[int]:
+        """Accounts of which anything is counted."""
+        return self.accounts.keys() | self.brought.keys()
+
+    def settle(self, wanted: Collection[int]) -> None:
+        """Adds up the new posts of some accounts; of the others nothing need be known."""
+        for (authors, kinds, created, listed, _), at in self.unsettled:
+            self._add_up((each for each in zip(authors, kinds, created, listed, strict=True) if each[0] in wanted), at)
+        for author in self.accounts.keys() & set(self.strangers):
+            self.accounts[author].is_new = True
+        self.unsettled.clear()
+        self.brought.clear()
+
+    def _add_up(self, posts: Iterable[tuple[int, str, int | None, int | None]], at: int) -> None:
+        last, account = 0, AccountChange()
+        for author, kind, created_at, listed_at in posts:
+            if author != last:
+                last, account = author, self._account(author)
             account.stored += 1
             account.new += 1
             written = created_at if listed_at is None or (created_at or 0) > listed_at else listed_at
@@ -76,8 +103,6 @@ class PostCounting(Struct):
             account.last_seen = at
             if kind == _REPOST:
                 account.reposts += 1
-        for day, stored in days.items():
-            self._lay((day, None), stored, 0)
 
     def add(self, post: PostFacts) -> None:
         """Counts a stored post as it is now."""
@@ -94,12 +119,6 @@ class PostCounting(Struct):
     def note_seen(self, authors: Iterable[int], at: int) -> None:
         for author in authors:
             self._account(author).last_seen = at
-
-    def note_new(self, authors: Iterable[int]) -> None:
-        """Of these accounts the store knew nothing before this page."""
-        for author in authors:
-            if author in self.accounts:
-                self.accounts[author].is_new = True
 
     def _count(self, post: PostFacts, change: int) -> None:
         account, deleted = self._account(post.author), change if post.is_deleted else 0

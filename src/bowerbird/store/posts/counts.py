@@ -120,10 +120,17 @@ def _fact(row: Row) -> PostFacts:
 
 async def save_counts(s: SaveContext) -> None:
     """Writes what was gathered; the last thing that is done for a page."""
-    if not s.counting.accounts:
+    concerned = s.counting.concerned
+    if not concerned:
         return
     is_alone = s.database.dialect == "sqlite"
-    known = await _in_sqlite(s) if is_alone else s.counting.kept
+    if is_alone:
+        known = {row["user_no"] for row in await s.fetch_in(_KNOWN, concerned)}
+        s.counting.settle(known | {number for number, posts in s.counting.brought.items() if posts >= MANY})
+        await _in_sqlite(s, known)
+    else:
+        known = s.counting.kept
+        s.counting.settle(concerned)
     added = {number: each for number, each in s.counting.accounts.items() if each.new >= MANY and number not in known}
     # Of who is new all posts are on this page, and nobody else knows of the account yet.
     new = [(number, *_sums(each)) for number, each in added.items() if each.is_new]
@@ -138,15 +145,13 @@ def _sums(each: AccountChange) -> tuple[int, ...]:
     return each.stored, each.deleted, each.reposts, each.first_found, each.last_written, each.last_seen
 
 
-async def _in_sqlite(s: SaveContext) -> set[int]:
-    """Answers whose counts are kept."""
-    known = {row["user_no"] for row in await s.fetch_in(_KNOWN, s.counting.accounts)}
+async def _in_sqlite(s: SaveContext, known: Collection[int]) -> None:
+    """Writes the counts of those whose are kept, and all days."""
     await s.execute_many(_COUNT, [(*_sums(s.counting.accounts[number]), number) for number in known])
     days = _days(s)
     row = await s.tx.fetch_one(_CRAWL, s.call) if days else None
     crawl = 0 if row is None else row["crawl"]
     await s.execute_many(_LAY, [(day, crawl if of is None else of, *counts) for day, of, *counts in days])
-    return known
 
 
 async def _at_once(s: SaveContext, new: list[tuple[int, ...]]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from bowerbird.model import Facet, Page, Subject
 from bowerbird.ports import Database
 from bowerbird.store.context import SaveContext
@@ -23,6 +25,12 @@ class ListedStatements:
 def is_source(facet: Facet) -> bool:
     """Whether its pages list posts for what they say: searches, hashtags, public timelines, streams."""
     return facet.subject is Subject.WORD and "posts" in facet.yields
+
+
+def is_compared(asked: Iterable[Facet], streams: int) -> bool:
+    """Whether a crawl needs to know which source listed a post: it searches, or it has several streams, which are compared with
+    each other as a search is with a stream."""
+    return streams > 1 or any(map(is_source, asked))
 
 
 async def note_sightings(s: SaveContext, sql: ListedStatements, page: Page) -> None:

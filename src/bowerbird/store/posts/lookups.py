@@ -7,7 +7,7 @@ adds a post that has a number of ours: its name is locked (`locks/`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from msgspec import Struct, structs
@@ -16,10 +16,9 @@ from bowerbird.model import Post
 from bowerbird.ports import Database, Row
 from bowerbird.store.absences.authority import may_change
 from bowerbird.store.absences.gone import GoneStatements, hidden_people
-from bowerbird.store.context import SaveContext, ordered
+from bowerbird.store.context import SaveContext, found_in, ordered
 from bowerbird.store.payloads.frames import FEWEST, MOST
-from bowerbird.store.people.identities import People
-from bowerbird.store.people.names import has_local_keys, id_for
+from bowerbird.store.people.identities import PagePeople
 from bowerbird.store.posts.by_id import with_ids
 from bowerbird.store.posts.references import ReferenceStatements, keys_of, named_here, referring, with_references
 
@@ -35,7 +34,9 @@ class Lookups(Struct, frozen=True):
     stored: Mapping[str, Row]
     originals: Mapping[str, Row]
     """What is stored of the posts that they only name: passed on or quoted, and not in the page themselves."""
-    tombs: Mapping[str, int] | None = None
+    shown: Set[str]
+    """The posts of which they may carry a copy."""
+    deletions: Mapping[str, int] | None = None
     """When those of them all were deleted that are not stored; None: not asked yet."""
     waiting: Sequence[Row] | None = None
     """Stored posts that refer to one of the page by its key; None: to be asked when the page is written."""
@@ -44,22 +45,23 @@ class Lookups(Struct, frozen=True):
 class LookupStatements:
     """The statements of this file in one database's words."""
 
-    def __init__(self, database: Database, stored: str, tombs: str) -> None:
+    def __init__(self, database: Database, stored: str, deletions: str) -> None:
         self.stored = stored
-        self.tombs = tombs
+        self.deletions = deletions
         self.originals = f"select id, author, deleted_at from posts where {with_ids(database)}"
         self.kept = f"select user_no from post_counts where user_no {database.any('bigint')}"
         self.references = ReferenceStatements(database)
 
 
-async def look_up(s: SaveContext, sql: LookupStatements, posts: Sequence[Post], people: People) -> Lookups:
+async def look_up(s: SaveContext, sql: LookupStatements, posts: Sequence[Post], people: PagePeople) -> Lookups:
     if s.database.dialect != "sqlite":
         return await _at_once(s, sql, posts, people)
     by_id = {post.id: post for post in await with_references(s, sql.references, posts)}
     stored = {row["id"]: row for row in await s.fetch_in(sql.stored, by_id)}
-    by_id = {known: _remembered(post, stored.get(known)) for known, post in by_id.items()}
-    named = () if s.is_live else shown(by_id.values()) - by_id.keys()
-    return Lookups(by_id, stored, {row["id"]: row for row in await s.fetch_in(sql.originals, named)})
+    by_id |= {known: _remembered(by_id[known], row) for known, row in stored.items()}
+    copied = shown(by_id.values())
+    named = () if s.is_live else copied - by_id.keys()
+    return Lookups(by_id, stored, {row["id"]: row for row in await s.fetch_in(sql.originals, named)}, copied)
 
 
 def shown(posts: Iterable[Post]) -> set[str]:
@@ -67,14 +69,14 @@ def shown(posts: Iterable[Post]) -> set[str]:
     return {known for post in posts if (known := post.repost_of or post.quote_of)}
 
 
-def _remembered(post: Post, row: Row | None) -> Post:
+def _remembered(post: Post, row: Row) -> Post:
     """A post that passes on or quotes what it did when it was stored: services leave that out where the original is gone."""
-    if row is None or post.repost_of or post.quote_of or not (row["repost_of"] or row["quote_of"]):
+    if post.repost_of or post.quote_of or not (row["repost_of"] or row["quote_of"]):
         return post
     return structs.replace(post, repost_of=row["repost_of"], quote_of=row["quote_of"])
 
 
-async def _at_once(s: SaveContext, sql: LookupStatements, posts: Sequence[Post], people: People) -> Lookups:
+async def _at_once(s: SaveContext, sql: LookupStatements, posts: Sequence[Post], people: PagePeople) -> Lookups:
     # In one order, so that numbers do not depend on chance.
     ids = sorted({post.id for post in posts})
     new = [known for known in ids if known in s.reserved.names]
@@ -90,10 +92,10 @@ async def _at_once(s: SaveContext, sql: LookupStatements, posts: Sequence[Post],
         "crawl": (_CRAWL, [s.call]),
     }
     if not s.is_live:
-        asked["tombs"] = (sql.tombs, [both])
-    if has_local_keys(s.network):
+        asked["deletions"] = (sql.deletions, [both])
+    if s.origin.has_local_keys:
         here = list(named_here(s, posts))
-        asked["keys"] = (sql.references.keys, [s.service, sorted(keys_of(s, posts))])
+        asked["keys"] = (sql.references.keys, [s.origin.number, sorted(keys_of(s, posts))])
         asked["waiting"] = (sql.references.waiting, [here, here])
     found = dict(zip(asked, await s.tx.fetch_all(list(asked.values())), strict=True))
     s.reserved.posts.update(zip(new, (row["number"] for row in found["numbers"]), strict=True))
@@ -101,14 +103,16 @@ async def _at_once(s: SaveContext, sql: LookupStatements, posts: Sequence[Post],
     s.counting.kept.update(row["user_no"] for row in found["kept"])
     s.counting.crawl = found["crawl"][0]["crawl"] if found["crawl"] else 0
     stored = {row["id"]: row for row in found["stored"]}
-    tombs = None if s.is_live else {row["id"]: row["at"] for row in found["tombs"] if row["id"] not in stored}
+    deletions = None if s.is_live else {row["id"]: row["at"] for row in found["deletions"] if row["id"] not in stored}
     originals = {known: stored.pop(known) for known in named if known in stored}
-    by_id = {post.id: _remembered(post, stored.get(post.id)) for post in referring(s, posts, found.get("keys", ()))}
-    forgotten = () if tombs is None else shown(by_id.values()) - by_id.keys() - originals.keys() - named
+    by_id = {post.id: post for post in referring(s, posts, found.get("keys", ()))}
+    by_id |= {known: _remembered(by_id[known], row) for known, row in stored.items()}
+    copied = shown(by_id.values())
+    forgotten = () if deletions is None else copied - by_id.keys() - originals.keys() - named
     originals |= {row["id"]: row for row in await s.fetch_in(sql.originals, forgotten)}
-    if tombs is not None:
-        tombs |= {row["id"]: row["at"] for row in await s.fetch_in(sql.tombs, forgotten)}
-    return Lookups(by_id, stored, originals, tombs, found.get("waiting", ()))
+    if deletions is not None:
+        deletions |= {row["id"]: row["at"] for row in await s.fetch_in(sql.deletions, forgotten)}
+    return Lookups(by_id, stored, originals, copied, deletions, found.get("waiting", ()))
 
 
 class Emptied(Struct, frozen=True):
@@ -128,23 +132,24 @@ class EmptiedStatements:
     """The statements of this file in one database's words."""
 
     def __init__(self, database: Database) -> None:
-        text = database.any("text")
-        self.tombs = f"select id, at from deletions where subject = 'post' and id {text}"
+        found = found_in(database, "deletions", "id", "text")
+        self.deletions = f"select deletions.id, deletions.at from {found} and deletions.subject = 'post'"
         # Locked, so that none of them is deleted before the copies of it are stored.
         self.shown = f"select id, deleted_at from posts where {with_ids(database)}{ordered(database, 'post_no', 'share')}"
         self.opted_out = f"select user_no from users where opts_out = 1 and user_no {database.any('bigint')}"
         self.gone = GoneStatements(database)
 
 
-async def emptied_posts(s: SaveContext, sql: EmptiedStatements, look: Lookups, people: People) -> Emptied:
+async def emptied_posts(s: SaveContext, sql: EmptiedStatements, look: Lookups, people: PagePeople) -> Emptied:
     posts, stored = look.posts, look.stored
     bare = {post.id for post in posts.values() if people.ids[post.author] in people.opted_out} if people.opted_out else set()
     if s.is_live:
-        return await _buried_live(s, sql, posts, stored, bare, people)
-    unknown = (posts.keys() | shown(posts.values())) - stored.keys() - look.originals.keys()
-    tombs = await _tombs(s, sql, unknown) if look.tombs is None else look.tombs
-    dead = _emptied(stored) | {known: at for known, at in tombs.items() if known in posts}
-    hidden = (tombs.keys() - posts.keys()) | await _hidden(s, sql, look.originals)
+        return await _buried_live(s, sql, look, bare, people)
+    deletions = look.deletions
+    if deletions is None:
+        deletions = await _deletions(s, sql, {*posts, *look.shown} - stored.keys() - look.originals.keys())
+    dead = _emptied(stored) | {known: at for known, at in deletions.items() if known in posts}
+    hidden = (deletions.keys() - posts.keys()) | (await _hidden(s, sql, look.originals) if look.originals else set())
     observed = await s.observed_at() if dead else s.at
     down = {known for known, at in dead.items() if at >= observed or not _may_return(s, stored.get(known))}
     down |= {post.id for post in posts.values() if people.ids[post.author] in people.shut} if people.shut else set()
@@ -158,26 +163,25 @@ async def _hidden(s: SaveContext, sql: EmptiedStatements, originals: Mapping[str
     return {known for known, row in originals.items() if row["deleted_at"] is not None or row["author"] in authors}
 
 
-async def _tombs(s: SaveContext, sql: EmptiedStatements, posts: Collection[str]) -> dict[str, int]:
-    return {row["id"]: row["at"] for row in await s.fetch_in(sql.tombs, posts)}
+async def _deletions(s: SaveContext, sql: EmptiedStatements, posts: Collection[str]) -> dict[str, int]:
+    return {row["id"]: row["at"] for row in await s.fetch_in(sql.deletions, posts)}
 
 
-async def _buried_live(
-    s: SaveContext, sql: EmptiedStatements, posts: Mapping[str, Post], stored: Mapping[str, Row], bare: set[str], people: People
-) -> Emptied:
+async def _buried_live(s: SaveContext, sql: EmptiedStatements, look: Lookups, bare: set[str], people: PagePeople) -> Emptied:
     """On a stream a deletion may come first, and after a cut the post comes again: what is deleted stays so."""
+    posts, stored = look.posts, look.stored
     new = [post for known, post in posts.items() if known not in stored]
-    named = shown(posts.values()) - posts.keys()
-    tombs = {row["id"] for row in await s.fetch_in(sql.tombs, {*_names(s, new), *named})}
+    named = look.shown - posts.keys()
+    deletions = {row["id"] for row in await s.fetch_in(sql.deletions, {*_names(s, new), *named})}
     emptied = {row["id"] for row in await s.fetch_in(sql.shown, named) if row["deleted_at"] is not None}
     gone = await hidden_people(s, sql.gone, {people.ids[post.author] for post in posts.values()} - people.new)
     down = set(_emptied(stored))
-    if tombs:
-        down |= {post.id for post in new if not tombs.isdisjoint(_names(s, [post]))}
+    if deletions:
+        down |= {post.id for post in new if not deletions.isdisjoint(_names(s, [post]))}
     shut = gone | people.shut
     if shut:
         down |= {post.id for post in posts.values() if people.ids[post.author] in shut}
-    return Emptied(bare, down, frozenset(), bare | down | tombs | emptied)
+    return Emptied(bare, down, frozenset(), bare | down | deletions | emptied)
 
 
 def _may_return(s: SaveContext, row: Row | None) -> bool:
@@ -190,6 +194,6 @@ def _emptied(stored: Mapping[str, Row]) -> dict[str, int]:
 
 
 def _names(s: SaveContext, posts: Sequence[Post]) -> set[str]:
-    """The ids under which posts may have been buried: one that was not known yet had only its key on this service."""
+    """The ids under which posts may have been deleted: one that was not known yet had only its key on this service."""
     ids = {post.id for post in posts}
-    return ids | {id_for(s.network, s.service_name, post.key) for post in posts} if has_local_keys(s.network) else ids
+    return ids | {s.origin.id_of(post.key) for post in posts} if s.origin.has_local_keys else ids

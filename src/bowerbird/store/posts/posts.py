@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from bowerbird.db.sqlite.short_columns import written, written_rows
 from bowerbird.model import NETWORKS, Post, SavedPost
 from bowerbird.ports import Database, Row
-from bowerbird.store.absences.authority import is_first_word, may_change, teller
+from bowerbird.store.absences.authority import is_first_word, may_change, teller, tellers
 from bowerbird.store.absences.lagging import LAG
 from bowerbird.store.context import SaveContext, Writes, ordered
 from bowerbird.store.fields import (
@@ -33,23 +33,22 @@ from bowerbird.store.fields import (
     without_copy,
 )
 from bowerbird.store.intake.carriers import carriers
-from bowerbird.store.payloads.frames import COLUMNS, NOTHING, Frames, Incoming, Slot, place_payloads
+from bowerbird.store.payloads.frames import COLUMNS, Frames, Incoming, Placed, Slot, place_new, place_payloads
 from bowerbird.store.payloads.raw import Packer
-from bowerbird.store.payloads.repeated import Repeated, columns_from, columns_of
-from bowerbird.store.people.identities import People
+from bowerbird.store.payloads.repeated import REPEATED, Repeated, columns_from, columns_of
+from bowerbird.store.people.identities import PagePeople
 from bowerbird.store.posts.attachments import PartStatements, bears_parts, clear_parts, media_changes, save_parts
 from bowerbird.store.posts.by_id import with_ids
 from bowerbird.store.posts.counts import add_counted, take_counted
 from bowerbird.store.posts.late_versions import Late, LateStatements, save_late
 from bowerbird.store.posts.lookups import Emptied, EmptiedStatements, LookupStatements, emptied_posts, look_up
-from bowerbird.store.posts.references import apart, join, join_waiting, joining
+from bowerbird.store.posts.references import divided, join, join_waiting, joining
 
 _stored = last_columns(POST_FIELDS)
 _COUNTED = ("kind", "created_at", "listed_at", "is_time_doubtful")
 _counted = itemgetter(*(POST_FIELDS.index(name) for name in _COUNTED))
 """What of a post's fields the kept counts depend on."""
-_COLUMNS = ("id", "network", "author", *POST_FIELDS, "found_at", "found_by", "seen_at", "seen_by", "told_by", *COLUMNS)
-_new_post = itemgetter(*(_COLUMNS.index(name) for name in ("author", *_COUNTED)))
+_SIGHTED = ("found_at", "found_by", "seen_at", "seen_by")
 _CHANGED = ("author", *POST_FIELDS)
 _REMEMBER = "insert into post_history (post_no, at, call, before, after) values (?, ?, ?, ?, ?)"
 
@@ -72,12 +71,12 @@ class PostStatements:
         self.write_with_payload = f"update posts set {changed}, {taken}, {payload} where post_no = ?"
         self.seen = f"update posts set {seen} where post_no {bigint}"
         self.each_seen = f"update posts set {seen} where post_no = ?"
-        self.dig_up = f"delete from deletions where subject = 'post' and id {text}"
+        self.undelete = f"delete from deletions where subject = 'post' and id {text}"
         self.last_kept = f"select post_no, max(at) as at from post_history where post_no {bigint} group by post_no"
-        self.buried = EmptiedStatements(database)
+        self.emptied = EmptiedStatements(database)
         self.parts = PartStatements(database)
         self.late = LateStatements(database)
-        self.lookups = LookupStatements(database, stored, self.buried.tombs)
+        self.lookups = LookupStatements(database, stored, self.emptied.deletions)
         self.frames = Frames(database)
 
 
@@ -85,16 +84,15 @@ class _Posts(Struct):
     """The posts of one page on their way into the table, gathered so that each kind of write is one statement."""
 
     s: SaveContext
-    people: People
+    people: PagePeople
     packer: Packer
-    buried: Emptied
+    emptied: Emptied
     unkept: Collection[str]
     """Posts whose payloads are not kept."""
-    inserts: list[tuple[str, int, Values, int | None]] = field(default_factory=list)
-    """New posts: id, author, columns and by whom they are told."""
     rows: list[tuple[str, int, tuple[Any, ...]]] = field(default_factory=list)
     """Known posts that change: id, number and columns."""
     payloads: dict[str, Incoming] = field(default_factory=dict)
+    """Those of known posts that change."""
     outdated: dict[str, tuple[Row, Repeated]] = field(default_factory=dict)
     """Known posts that change without a new payload, which repeats columns as they were: rows, and these columns from now on."""
     unchanged: list[int] = field(default_factory=list)
@@ -118,32 +116,24 @@ class _Posts(Struct):
     @property
     def has_versions(self) -> bool:
         """Whether an edit keeps the post's id; on X it is a post of its own."""
-        return NETWORKS[self.s.network].edits_keep_ids
+        return NETWORKS[self.s.origin.network].edits_keep_ids
 
     @property
     def tells_edits(self) -> bool:
         """Whether a post without a time of editing is the first version; on Bluesky only streams tell that time."""
-        return self.s.is_live or NETWORKS[self.s.network].tells_edits
+        return self.s.is_live or NETWORKS[self.s.origin.network].tells_edits
 
-    def take(self, post: Post, row: Row | None) -> None:
-        """Decides what one post changes."""
-        if row is None:
-            self._insert(post)
-        elif not may_change(self.s, post.id, row):
+    def take(self, post: Post, row: Row) -> None:
+        """Decides what a sighting of a known post changes."""
+        if not may_change(self.s, post.id, row):
             return
-        elif post.id in self.buried.bare:
+        if post.id in self.emptied.bare:
             self.unchanged.append(row["post_no"])
         elif row["deleted_at"] is not None:
             self._update(post, row, self._values(post))
             self.rewritten[post.id] = post
         else:
             self._change(post, row)
-
-    def _insert(self, post: Post) -> None:
-        values = self._values(post)
-        self._keep_payload(post, values)
-        self.inserts.append((post.id, self.people.ids[post.author], values, teller(self.s, post.id)))
-        self.new[post.id] = post
 
     def _change(self, post: Post, row: Row) -> None:
         old: Values = _stored(row)
@@ -207,11 +197,11 @@ class _Posts(Struct):
     def _values(self, post: Post) -> Values:
         """The columns of a post without what its author wants kept out."""
         values = post_values(post)
-        if post.id in self.buried.bare:
+        if post.id in self.emptied.bare:
             return bare_post(values)
-        return without_copy(values) if post.repost_of in self.buried.uncopied else values
+        return without_copy(values) if post.repost_of in self.emptied.uncopied else values
 
-    def _keep_payload(self, post: Post, values: Values, slot: Slot | None = None) -> bool:
+    def _keep_payload(self, post: Post, values: Values, slot: Slot | None) -> bool:
         if post.id in self.unkept:
             return False
         if post.raw:
@@ -241,33 +231,55 @@ class _Posts(Struct):
         """Writes what was gathered, and some rows of other posts along with it."""
         s = self.s
         await self._renew_payloads(sql.frames)
-        placed = await place_payloads(s, sql.frames, self.packer, self.payloads)
-        sighting = (s.at, s.call, s.at, s.call)
-        # In one order everywhere, so that two transactions never wait for each other in a circle.
-        inserted = [
-            (known, s.network, author, *values, *sighting, told_by, *placed.get(known, NOTHING))
-            for known, author, values, told_by in sorted(self.inserts, key=itemgetter(0))
-        ]
-        s.counting.add_new(map(_new_post, inserted), s.at)
-        self.numbers, writes = await s.insert_posts(_COLUMNS, inserted)
-        await s.execute_in(sql.dig_up, sorted(self.buried.returned))
+        placed = await place_payloads(s, sql.frames, self.packer, self.payloads) if self.payloads else {}
+        writes = await self._insert(sql.frames) if self.new else []
+        await s.execute_in(sql.undelete, sorted(self.emptied.returned))
+        # What was seen is told in any case, so that PostgreSQL plans the same statement for most pages.
+        writes += await self._changes(sql, placed) if self.rows or self.unchanged else [(sql.each_seen, ())]
+        await s.tx.execute_all([*writes, *along])
+        if self.recounted:
+            await add_counted(s, self.recounted)
+        if self.late:
+            await save_late(s, sql.late, self.late)
+
+    async def _insert(self, frames: Frames) -> Writes:
+        """Adds new posts, column by column: most columns are the same for all of them, or empty."""
+        s = self.s
+        ids, posts = list(self.new), self.new.values()
+        is_cut = bool(self.emptied.bare or self.emptied.uncopied)
+        values = zip(*map(self._values if is_cut else post_values, posts), strict=True)
+        told: dict[str, Sequence[Any]] = {"id": ids, "network": [s.origin.network] * len(ids)}
+        told["author"] = [self.people.ids[post.author] for post in posts]
+        told |= zip(POST_FIELDS, values, strict=True)
+        told |= zip(_SIGHTED, ([value] * len(ids) for value in (s.at, s.call, s.at, s.call)), strict=True)
+        told["told_by"] = tellers(s, ids)
+        payloads = [b"" if post.id in self.unkept else post.raw for post in posts]
+        columns = list(zip(*(told[name] for name in REPEATED), strict=True))
+        told |= zip(COLUMNS, zip(*await place_new(s, frames, self.packer, payloads, columns), strict=True), strict=True)
+        s.counting.add_new([told[name] for name in ("author", *_COUNTED)], s.at)
+        self.numbers, writes = await s.insert_posts(told)
+        return writes
+
+    async def _changes(self, sql: PostStatements, placed: Mapping[str, Placed]) -> Writes:
+        """What is written of known posts, some of them with payloads."""
+        s = self.s
         rows = sorted(self.rows, key=itemgetter(1))
         bare = self._written([(*row, number) for known, number, row in rows if known not in placed])
         with_payload = self._written([(*row, *placed[known], number) for known, number, row in rows if known in placed])
         history = self.history + await self._due_counts(sql)
         if self.recounted:
             await take_counted(s, self.recounted)
-        writes += [(sql.write, bare or None), (sql.write_with_payload, with_payload or None), (_REMEMBER, history or None)]
         seen = [(s.at, s.call, number) for number in sorted(self.unchanged)]
         if s.database.dialect == "sqlite":
             # Without a round trip to save, one statement for all is the quicker one.
             await s.execute_in(sql.seen, sorted(self.unchanged), s.at, s.call)
             seen = []
-        await s.tx.execute_all([*writes, (sql.each_seen, seen), *along])
-        if self.recounted:
-            await add_counted(s, self.recounted)
-        if self.late:
-            await save_late(s, sql.late, self.late)
+        return [
+            (sql.write, bare or None),
+            (sql.write_with_payload, with_payload or None),
+            (_REMEMBER, history or None),
+            (sql.each_seen, seen),
+        ]
 
     def _written(self, rows: list[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
         return written_rows(self.s.database.dialect, _CHANGED, rows)
@@ -282,24 +294,25 @@ class _Posts(Struct):
 
 
 async def save_posts(
-    s: SaveContext, sql: PostStatements, posts: Sequence[Post], people: People, packer: Packer
+    s: SaveContext, sql: PostStatements, posts: Sequence[Post], people: PagePeople, packer: Packer
 ) -> list[SavedPost]:
     """Writes every post of the page, each once."""
     look = await look_up(s, sql.lookups, posts, people)
     by_id, stored = look.posts, look.stored
     s.counting.note_seen({row["author"] for row in stored.values()}, s.at)
-    buried = await emptied_posts(s, sql.buried, look, people)
-    unkept = {*buried.uncopied, *carriers(by_id.values(), buried.uncopied)} if buried.uncopied else frozenset[str]()
-    page = _Posts(s, people, packer, buried, unkept)
+    emptied = await emptied_posts(s, sql.emptied, look, people)
+    unkept = {*emptied.uncopied, *carriers(by_id.values(), emptied.uncopied)} if emptied.uncopied else frozenset[str]()
+    page = _Posts(s, people, packer, emptied, unkept)
     if any(row["edited_at"] for row in stored.values()):
         page.observed = await s.observed_at()
-    for known, post in by_id.items():
-        if known not in buried.down:
-            page.take(post, stored.get(known))
+    for known in [known for known in by_id if known in stored] if stored else ():
+        if known not in emptied.down:
+            page.take(by_id[known], stored[known])
+    page.new = {known: post for known, post in by_id.items() if known not in stored and known not in emptied.down}
     await page.compare_media(sql)
-    along, later = apart(look.waiting or (), page.touched())
+    along, later = divided(look.waiting or (), page.touched())
     await page.flush(sql, joining(s, sql.lookups.references, by_id.values(), along))
-    s.counting.note_new(people.new)
+    s.counting.strangers = people.new
     if look.waiting is None:
         await join_waiting(s, sql.lookups.references, by_id.values())
     await join(s, sql.lookups.references, by_id.values(), later)
@@ -311,10 +324,12 @@ async def save_posts(
 async def _save_parts(
     s: SaveContext, sql: PostStatements, by_id: Mapping[str, Post], stored: Mapping[str, Row], page: _Posts
 ) -> None:
-    bare = page.buried.bare
+    bare = page.emptied.bare
     whole = [post for post in (*page.new.values(), *page.rewritten.values()) if post.id not in bare]
     numbers = page.numbers | {known: row["post_no"] for known, row in stored.items()}
-    missing = [post.id for post in page.new.values() if post.id not in numbers and bears_parts(s, post)]
-    numbers |= {row["id"]: row["post_no"] for row in await s.fetch_in(sql.numbers, missing)}
-    await clear_parts(s, sql.parts, [numbers[known] for known in page.rewritten])
+    if not page.new.keys() <= numbers.keys():
+        missing = [post.id for post in page.new.values() if post.id not in numbers and bears_parts(s, post)]
+        numbers |= {row["id"]: row["post_no"] for row in await s.fetch_in(sql.numbers, missing)}
+    if page.rewritten:
+        await clear_parts(s, sql.parts, [numbers[known] for known in page.rewritten])
     await save_parts(s, list(by_id.values()), whole, numbers, page.people)

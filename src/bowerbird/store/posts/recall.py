@@ -11,7 +11,7 @@ from msgspec import structs
 from bowerbird.clock import from_micros
 from bowerbird.model import Page, Post, PostKind, Recalled, Saved, SavedPost, SavedUser, Service, Subject, TaskState, User
 from bowerbird.ports import Database, Row, Transaction
-from bowerbird.store.judgements.rows import read_judgements, standing_values
+from bowerbird.store.judgements.rows import current_values, read_judgements
 from bowerbird.store.people.names import has_local_keys, id_for
 from bowerbird.store.services import registered_service
 
@@ -57,7 +57,7 @@ class Recall:
         saved = [each for _, _, each in pages]
         items = {(Subject.POST, post.id) for each in saved for post in each.posts}
         items |= {(Subject.USER, user.id) for each in saved for user in each.users}
-        judged = standing_values(await read_judgements(tx, self._database, items))
+        judged = current_values(await read_judgements(tx, self._database, items))
         return tuple((lane, page, structs.replace(each, judged=judged)) for lane, page, each in pages)
 
     def _statement(self, service: Service, number: int, network: str, queues: Sequence[int]) -> str:

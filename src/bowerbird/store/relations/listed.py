@@ -11,7 +11,7 @@ from bowerbird.model import Facet, Page, Relation, RelationKind, Side, Task
 from bowerbird.ports import Database, Row
 from bowerbird.store.absences.authority import lists_whole
 from bowerbird.store.context import SaveContext, listed, ordered
-from bowerbird.store.people.identities import People
+from bowerbird.store.people.identities import PagePeople
 from bowerbird.store.relations.absent_ends import ABSENT_SINCE, AbsentEndStatements, absent_since
 from bowerbird.store.relations.single import HISTORY, EdgeStatements, name_edges, save_edges
 
@@ -79,7 +79,7 @@ class RelationStatements:
 
 
 async def save_relations(
-    s: SaveContext, sql: RelationStatements, page: Page, facet: Facet, tasks: Sequence[Task], people: People
+    s: SaveContext, sql: RelationStatements, page: Page, facet: Facet, tasks: Sequence[Task], people: PagePeople
 ) -> tuple[int, int]:
     """Writes the edges of a page; answers how many are new or back, and how many are now known to be gone."""
     if facet.side is None or len(tasks) != 1 or tasks[0].target not in people.keys:
@@ -110,12 +110,12 @@ async def _is_empty(s: SaveContext, listing: Listing) -> bool:
     return row is not None and row["counted"] == 0
 
 
-def _others(side: Side, relations: Sequence[Relation], people: People) -> set[int]:
+def _others(side: Side, relations: Sequence[Relation], people: PagePeople) -> set[int]:
     keys = people.keys
     return {keys[r.target] for r in relations} if side is Side.FOLLOWING else {keys[r.source] for r in relations}
 
 
-async def _listing(s: SaveContext, page: Page, facet: Facet, task: Task, people: People) -> Listing:
+async def _listing(s: SaveContext, page: Page, facet: Facet, task: Task, people: PagePeople) -> Listing:
     kind = page.relations[0].kind if page.relations else _usual_kind(facet)
     side = facet.side or Side.FOLLOWING
     user = people.keys[task.target]

@@ -12,8 +12,7 @@ from bowerbird.ports import Database
 from bowerbird.store.absences.authority import may_change
 from bowerbird.store.context import SaveContext, ordered
 from bowerbird.store.intake.clean import clean_text, is_key
-from bowerbird.store.people.identities import People
-from bowerbird.store.people.names import has_local_keys, id_for
+from bowerbird.store.people.identities import PagePeople
 from bowerbird.store.posts.by_id import with_ids
 
 _LIST = """
@@ -58,7 +57,7 @@ class ListStatements:
         )
 
 
-def clean_beside(page: Page) -> Page:
+def clean_lists(page: Page) -> Page:
     """The same page without what a database would refuse of these items."""
     return msgspec.structs.replace(
         page,
@@ -69,13 +68,13 @@ def clean_beside(page: Page) -> Page:
     )
 
 
-def named_beside(page: Page) -> Iterator[str]:
+def named_in_lists(page: Page) -> Iterator[str]:
     """Keys of the accounts that these items name."""
     yield from (each.owner for each in page.lists if each.owner)
     yield from (member.user for member in page.members)
 
 
-async def save_beside(s: SaveContext, sql: ListStatements, page: Page, people: People) -> None:
+async def save_lists(s: SaveContext, sql: ListStatements, page: Page, people: PagePeople) -> None:
     if page.lists:
         await s.execute_many(_LIST, [_list_row(s, each, people) for each in sorted(page.lists, key=lambda one: one.id)])
     if page.members:
@@ -91,17 +90,17 @@ def _mended(item: UserList) -> UserList:
     return msgspec.structs.replace(item, name=name, description=description)
 
 
-def _list_row(s: SaveContext, item: UserList, people: People) -> tuple[object, ...]:
+def _list_row(s: SaveContext, item: UserList, people: PagePeople) -> tuple[object, ...]:
     owner = people.keys.get(item.owner) if item.owner else None
     # Of an owner who opted out the list is known, but not what it says.
     name, description = (None, None) if owner in people.opted_out else (item.name, item.description)
     created = to_micros(item.created_at) if item.created_at else None
     numbers = (item.members, item.followers, created)
-    return (item.id, s.network, owner, item.kind, name, description, *numbers, s.at, s.call, s.at)
+    return (item.id, s.origin.network, owner, item.kind, name, description, *numbers, s.at, s.call, s.at)
 
 
-async def _save_members(s: SaveContext, sql: ListStatements, members: Sequence[Member], people: People) -> None:
-    ids = {key: id_for(s.network, s.service_name, key) for key in sorted({member.list for member in members})}
+async def _save_members(s: SaveContext, sql: ListStatements, members: Sequence[Member], people: PagePeople) -> None:
+    ids = s.origin.ids_of(sorted({member.list for member in members}))
     stubs = [UserList(id=known, key=key) for key, known in ids.items()]
     await s.execute_many(_LIST, [_list_row(s, stub, people) for stub in stubs])
     numbers = {row["id"]: row["list_no"] for row in await s.fetch_in(sql.lists, ids.values())}
@@ -118,9 +117,9 @@ async def _save_versions(s: SaveContext, sql: ListStatements, versions: Sequence
 
 async def post_numbers(s: SaveContext, sql: ListStatements, keys: Collection[str], *, only_own: bool = False) -> dict[str, int]:
     """Numbers by key of those posts that are stored with their content, or only of those that the service may speak for."""
-    ids = {key: id_for(s.network, s.service_name, key) for key in keys}
-    if has_local_keys(s.network):
-        ids |= {row["key"]: row["id"] for row in await s.fetch_in(sql.post_keys, keys, s.service)}
+    ids = s.origin.ids_of(keys)
+    if s.origin.has_local_keys:
+        ids |= {row["key"]: row["id"] for row in await s.fetch_in(sql.post_keys, keys, s.origin.number)}
     rows = await s.fetch_in(sql.posts, ids.values())
     numbers = {row["id"]: row["post_no"] for row in rows if not only_own or may_change(s, row["id"], row)}
     return {key: numbers[known] for key, known in ids.items() if known in numbers}
@@ -134,4 +133,4 @@ def _version_row(s: SaveContext, post_no: int, item: Version) -> tuple[object, .
 
 
 def _volume_row(s: SaveContext, item: Volume) -> tuple[object, ...]:
-    return (s.service, item.query, to_micros(item.begins_at), to_micros(item.ends_at), item.posts, s.at, s.call)
+    return (s.origin.number, item.query, to_micros(item.begins_at), to_micros(item.ends_at), item.posts, s.at, s.call)

@@ -16,7 +16,7 @@ from bowerbird.ports import Database, Row
 from bowerbird.store.absences.authority import lists_whole
 from bowerbird.store.context import SaveContext
 from bowerbird.store.intake.clean import is_key
-from bowerbird.store.people.identities import People
+from bowerbird.store.people.identities import PagePeople
 from bowerbird.store.relations.lists import ListStatements, post_numbers
 
 _LISTING = "select sweep, began_at, ended_at, listed from reaction_listings where post_no = ? and kind = ?"
@@ -71,7 +71,7 @@ def reacting(page: Page) -> Iterator[str]:
 
 
 async def save_reactions(
-    s: SaveContext, sql: ReactionStatements, page: Page, facet: Facet, tasks: Sequence[Task], people: People
+    s: SaveContext, sql: ReactionStatements, page: Page, facet: Facet, tasks: Sequence[Task], people: PagePeople
 ) -> int:
     """Writes the reactions of a page to posts that are stored; answers how many are new."""
     if page.outcome is not Outcome.OK or not (page.reactions or "reactions" in facet.yields):
@@ -113,7 +113,9 @@ def _usual_kind(facet: Facet) -> ReactionKind:
     return ReactionKind.LIKE if facet.name == "likes" else ReactionKind.REPOST
 
 
-async def _save(s: SaveContext, sql: ReactionStatements, listing: _Listing, reactions: Sequence[Reaction], people: People) -> int:
+async def _save(
+    s: SaveContext, sql: ReactionStatements, listing: _Listing, reactions: Sequence[Reaction], people: PagePeople
+) -> int:
     """Writes reactions of one kind to one post; those of accounts that opted out are not kept."""
     rows: dict[int, tuple[int | None, int | None]] = {}
     for place, each in enumerate(reactions, listing.listed):

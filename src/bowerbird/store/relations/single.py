@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from bowerbird.db.texts import Checked
 from bowerbird.model import Relation, RelationEnd
 from bowerbird.ports import Database, Row
 from bowerbird.store.context import SaveContext, as_table, tabled
-from bowerbird.store.people.identities import People, PeopleStatements, known_people
+from bowerbird.store.people.identities import PagePeople, PeopleStatements, known_people
 
 Edge = tuple[str, int, int]
 """Kind, source and target."""
@@ -48,7 +49,7 @@ class EdgeStatements:
 
 
 async def save_edges(
-    s: SaveContext, sql: EdgeStatements, relations: Sequence[Relation], people: People, *, only_new: bool = False
+    s: SaveContext, sql: EdgeStatements, relations: Sequence[Relation], people: PagePeople, *, only_new: bool = False
 ) -> int:
     """Writes edges that came outside a listing; answers how many are new or back. `only_new`: what is known already stays as it
     is, because others know it better."""
@@ -59,11 +60,11 @@ async def save_edges(
         edges = {edge: record for edge, record in edges.items() if edge not in known}
     if s.is_live:
         edges = {edge: record for edge, record in edges.items() if not _is_repeated(s, known.get(edge), record)}
-    await s.execute_many(_SAVE, [(*edge, s.at, s.call, s.at, edges[edge]) for edge in sorted(edges)])
+    await s.execute_many(_SAVE, Checked((*edge, s.at, s.call, s.at, edges[edge]) for edge in sorted(edges)))
     # A listing tells when an edge came only if one before it lacked the edge; a stream tells it by itself.
     since: dict[Edge, int | None] = {edge: None for edge in edges if s.is_live and edge not in known}
     since |= {edge: row["removed_at"] for edge, row in known.items() if edge in edges and row["removed_at"] is not None}
-    await s.execute_many(HISTORY, [(*edge, "added", since[edge], s.at, s.call) for edge in sorted(since)])
+    await s.execute_many(HISTORY, Checked((*edge, "added", since[edge], s.at, s.call) for edge in sorted(since)))
     return len(edges.keys() - known.keys() | since.keys())
 
 
@@ -78,7 +79,7 @@ def _is_repeated(s: SaveContext, known: Row | None, record: str | None) -> bool:
     return known["removed_at"] is not None and bool(known["removed_at"] < s.at)
 
 
-async def name_edges(s: SaveContext, relations: Iterable[Relation], people: People) -> None:
+async def name_edges(s: SaveContext, relations: Iterable[Relation], people: PagePeople) -> None:
     """Notes the records of edges that a listing has shown."""
     named = ((r.kind.value, people.keys[r.source], people.keys[r.target], r.record) for r in relations if r.record is not None)
     await s.execute_many(_NAME, [(record, *edge, record) for *edge, record in sorted(named)])

@@ -9,7 +9,7 @@ from bowerbird.db.texts import Checked
 from bowerbird.model import Post, tags_by_form
 from bowerbird.ports import Database
 from bowerbird.store.context import SaveContext
-from bowerbird.store.people.names import has_local_keys, id_for
+from bowerbird.store.people.names import id_for
 from bowerbird.store.posts.attachments import CASHTAG, MENTION, TAG, media_writes
 
 Parts = Mapping[int, Post]
@@ -54,9 +54,9 @@ class MissingParts:
 
     async def _add_mentions(self, s: SaveContext, posts: Parts) -> set[int]:
         """Those of accounts that the store knows; a server's own keys tell nothing without the server."""
-        if has_local_keys(s.network):
+        if s.origin.has_local_keys:
             return set()
-        told = {(n, id_for(s.network, "", key)) for n, post in posts.items() for key in post.mentions}
+        told = {(n, id_for(s.origin.network, "", key)) for n, post in posts.items() for key in post.mentions}
         people = {row["id"]: row["user_no"] for row in await s.fetch_in(self._people, sorted({known for _, known in told}))}
         known = {(row["post_no"], row["user_no"]) for row in await s.fetch_in(self._mentions, sorted({n for n, _ in told}))}
         missing = sorted({(n, people[each]) for n, each in told if each in people} - known)

@@ -11,7 +11,7 @@ import msgspec
 
 from bowerbird.model import KeptItem, Post, PostKind, Subject
 from bowerbird.ports import Database, Row, Transaction
-from bowerbird.store.context import SaveContext
+from bowerbird.store.context import Origin, SaveContext
 from bowerbird.store.fields import POST_FIELDS, Values, post_values
 from bowerbird.store.forgetting.tombstones import Tombstones
 from bowerbird.store.payloads.frames import Frames, Slot
@@ -49,7 +49,7 @@ class PostRemapper:
         kept = [_kept(row, payloads[known]) for known, row in rows.items() if payloads[known]]
         read = {item.id: item for item in read_items(self._read_again, tombstones, kept) if isinstance(item, Post)}
         for network in sorted({rows[known]["network"] for known in read}):
-            s = SaveContext(tx=tx, database=self._database, service=0, service_name="", network=network, call=0, at=at)
+            s = SaveContext(tx=tx, database=self._database, origin=Origin(network=network), at=at)
             own = {known: post for known, post in read.items() if rows[known]["network"] == network}
             await self._take(s, run, rows, own, payloads)
         run.items += len(rows)

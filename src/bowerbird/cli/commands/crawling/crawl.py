@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 from msgspec import Struct, structs
 
-from bowerbird.analysis.places.gazetteer import is_built
-from bowerbird.app import Outside, open_crawl
+from bowerbird.analysis.places.index.gazetteer import is_built
+from bowerbird.app import Outside, Participation, open_crawl
 from bowerbird.cli.checks.changed import applies
 from bowerbird.cli.checks.consent import check_consent, keep_consent
 from bowerbird.cli.checks.former_seeds import settle_former
@@ -20,7 +20,7 @@ from bowerbird.cli.checks.renamed import as_known
 from bowerbird.cli.checks.start import check_start
 from bowerbird.cli.checks.trials import check_tokens
 from bowerbird.cli.commands.crawling.credentials import VaultOption, open_vault
-from bowerbird.cli.dashboards.beside import Beside, DashboardFlag, DashboardPort, check_installed, dashboard_beside
+from bowerbird.cli.dashboards.shown import DashboardFlag, DashboardOptions, DashboardPort, check_installed, dashboard_shown
 from bowerbird.cli.live.report import report_values, show_report
 from bowerbird.cli.live.run import Run, run_shown
 from bowerbird.cli.live.view import View
@@ -111,7 +111,7 @@ def command(
         applies=apply,
         is_agreed=is_agreed,
         view=chosen_view(as_json=as_json, is_quiet=quiet),
-        shown=Beside(port=port, vault=vault, opens=opens) if dashboard or opens else None,
+        shown=DashboardOptions(port=port, vault=vault, opens=opens) if dashboard or opens else None,
     )
     try:
         run, again, step = asyncio.run(_crawl(plan, settings, opened, wish))
@@ -135,7 +135,7 @@ class _Wish(Struct, frozen=True):
     applies: bool
     is_agreed: bool
     view: View
-    shown: Beside | None = None
+    shown: DashboardOptions | None = None
     """The dashboard, if one is wanted."""
 
 
@@ -145,7 +145,12 @@ async def _crawl(plan: CrawlPlan, settings: Settings, vault: Vault, wish: _Wish)
     transport = HttpTransport(clock, contacted.user_agent)
     media = HttpMedia(contacted.user_agent, allows_private=plan.media is not None and plan.media.allows_private)
     outside = Outside(
-        clock=clock, transport=transport, vault=vault, media=media, messenger=OutsideMessenger(vault), is_alone=not wish.joins
+        clock=clock,
+        transport=transport,
+        vault=vault,
+        media=media,
+        messenger=OutsideMessenger(vault),
+        participation=Participation(is_alone=not wish.joins),
     )
     say = wish.view.say
     try:
@@ -155,7 +160,8 @@ async def _crawl(plan: CrawlPlan, settings: Settings, vault: Vault, wish: _Wish)
             again, plan = (again, plan) if known.name == plan.name else (structs.replace(again, name=known.name), known)
         plan = structs.replace(plan, called=again.kept())
         start = await check_start(plan, outside, wish.limits, may_join=wish.joins, say=say)
-        outside = structs.replace(outside, applies=await applies(plan, outside, again, is_told=wish.applies, say=say))
+        applied = await applies(plan, outside, again, is_told=wish.applies, say=say)
+        outside = structs.replace(outside, participation=structs.replace(outside.participation, applies=applied))
         agreed = await check_consent(start.plan, outside, is_given=wish.is_agreed, say=say)
         former = await settle_former(plan, outside, again, is_told=wish.applies)
         if plan.community is not None and not is_built(settings.cache_folder):
@@ -166,7 +172,7 @@ async def _crawl(plan: CrawlPlan, settings: Settings, vault: Vault, wish: _Wish)
                 say(note)
             if agreed is not None:
                 await keep_consent(crawl.database, start.plan, agreed, clock.now())
-            async with dashboard_beside(start.plan.store, say, wish.shown):
+            async with dashboard_shown(start.plan.store, say, wish.shown):
                 run = await run_shown(crawl, outside, wish.view)
             return run, again, await step_after(crawl.database, plan, again, clock.now())
     finally:

@@ -16,10 +16,11 @@ from bowerbird.crawl.access.how_to_add import add_line
 from bowerbird.crawl.access.ownership import unbound
 from bowerbird.errors import CredentialError
 from bowerbird.limits.keys.fields import DATABASE, MESSAGE, PROVIDERS, required_fields
-from bowerbird.limits.keys.places import database_entry, how_used, message_entry
 from bowerbird.limits.keys.servers import server_address, servers_named
+from bowerbird.limits.keys.vault_entries import database_entry, how_used, message_entry
 from bowerbird.limits.vault import FileVault
 from bowerbird.model import TRAITS, Credential, Secret
+from bowerbird.model.networks import FIRST
 from bowerbird.settings import Settings, load_settings
 
 app = typer.Typer(help="Keep the keys to the networks in an encrypted vault.", no_args_is_help=True)
@@ -32,7 +33,7 @@ ServerOption = Annotated[
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="What crawl files call this credential.")]
 
 
-_EXAMPLE = add_line("mastodon", "user", TRAITS["mastodon"].base, "mine")
+_EXAMPLE = add_line(FIRST, "user", TRAITS[FIRST].base, "mine")
 
 
 def open_vault(settings: Settings) -> FileVault:
@@ -124,7 +125,7 @@ def add(
 
 def _tried(credential: Credential, vault: FileVault, settings: Settings) -> str:
     # Loaded when it is needed: it brings the networks along.
-    from bowerbird.app.trying import told_of
+    from bowerbird.starting.trying import told_of
 
     return asyncio.run(told_of(credential, vault, settings)).words
 
@@ -158,8 +159,9 @@ def _places(credential: Credential) -> str:
 
 def _check_registration(provider: str, vault: FileVault, name: str, *, replace: bool) -> None:
     """Refuses before a server has been asked what the vault would refuse afterwards: the fresh token would be lost."""
-    if provider != "mastodon":
-        raise CredentialError(f"--register is for mastodon only: {provider} gives out keys on its own pages")
+    if provider not in TRAITS or not TRAITS[provider].can_register:
+        able = ", ".join(each.provider for each in TRAITS.values() if each.can_register)
+        raise CredentialError(f"--register is for {able} only: {provider} gives out keys on its own pages")
     vault.check_name(name, replace=replace)
 
 

@@ -9,7 +9,6 @@ import msgspec
 import typer
 
 from bowerbird.app import vocabulary
-from bowerbird.app.plan_checks import sorted_seeds
 from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.errors import UserError
 from bowerbird.flows.drawing import as_svg, as_text
@@ -20,6 +19,7 @@ from bowerbird.flows.files.store_named import read_text
 from bowerbird.flows.flow import Flow, Vocabulary, wakes
 from bowerbird.flows.language.spelling import listed, meant
 from bowerbird.flows.language.toml_lines import read
+from bowerbird.starting.plan_checks import sorted_seeds
 
 app = typer.Typer(help="List, draw, check and copy crawl flows.", no_args_is_help=True)
 
@@ -56,7 +56,8 @@ def check(flow: FlowArgument, as_json: JsonFlag = False) -> None:
     """Check a flow or a crawl file and name the line of the first mistake."""
     output, words = Output(as_json=as_json), vocabulary()
     kind, found = _named(flow, words)
-    shape = f"{len(found.facets)} kinds of question, {len(found.edges)} ways from one to the next"
+    facets, edges = len(found.facets), len(found.edges)
+    shape = f"{facets} kind{'s' * (facets != 1)} of question, {edges} way{'s' * (edges != 1)} from one to the next"
     output.line(f"{flow}: this {kind} is fine (flow {found.name!r}: {shape}).")
     output.result({"file": flow, "kind": kind, "flow": found.name, "is_fine": True})
 

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from bowerbird.app import vocabulary
-from bowerbird.app.plan_checks import wanted_kinds
 from bowerbird.cli.commands.crawling.flow import named_flow
 from bowerbird.cli.keys.vaults import names_taken
 from bowerbird.cli.screens.output import JsonFlag, Output
@@ -19,8 +18,11 @@ from bowerbird.errors import UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
 from bowerbird.flows.files.example import example
 from bowerbird.flows.language.spelling import listed, meant
+from bowerbird.model import TRAITS
 from bowerbird.model.money import DEFAULT_DOLLARS, in_dollars, thousandths
+from bowerbird.model.networks import FIRST
 from bowerbird.planning.prices import AS_OF, X_PRICES, price_list
+from bowerbird.starting.plan_checks import wanted_kinds
 
 
 def command(
@@ -28,9 +30,7 @@ def command(
     flow: Annotated[
         str, typer.Option("--flow", metavar="NAME", help="What to collect; see `bowerbird flow list`.")
     ] = "timelines",
-    provider: Annotated[
-        str, typer.Option("--provider", metavar="NAME", help="bluesky, mastodon, twitter_v1, weibo or x.")
-    ] = "mastodon",
+    provider: Annotated[str, typer.Option("--provider", metavar="NAME", help=f"{listed(TRAITS)}.")] = FIRST,
     base: Annotated[
         str | None, typer.Option("--base", metavar="URL", help="The server, such as https://mastodon.social.")
     ] = None,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bowerbird.cli.controls import Control, FacetOption, WorkerOption, control, part_of
 from bowerbird.cli.screens.output import JsonFlag, Output
-from bowerbird.cli.which import CrawlOption, PlaceArgument
+from bowerbird.cli.which import CrawlOption, StoreArgument
 from bowerbird.model import CrawlState
 
 
 def command(
-    place: PlaceArgument = None,
+    place: StoreArgument = None,
     crawl: CrawlOption = None,
     facet: FacetOption = None,
     worker: WorkerOption = None,

@@ -12,7 +12,7 @@ import typer
 
 from bowerbird.cli.fleet.token_commands import StoreOption
 from bowerbird.cli.screens.output import JsonFlag, Output
-from bowerbird.cli.which import find_place, opened_place
+from bowerbird.cli.which import find_store, opened_store
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.ports import Transaction
@@ -175,7 +175,7 @@ def _done(store: str | None, work: Callable[[Transaction], Awaitable[T]], what: 
     clock = RealClock()
 
     async def main() -> T:
-        async with opened_place(find_place(store), clock) as database, database.transaction() as tx:
+        async with opened_store(find_store(store), clock) as database, database.transaction() as tx:
             result = await work(tx)
             if what:
                 await actions.note(tx, (_HERE, ""), (what, rows.written(subject)), (actions.DONE, ""), clock.now())

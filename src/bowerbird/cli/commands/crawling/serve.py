@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from msgspec import Struct, json
 
-from bowerbird.app import Outside
+from bowerbird.app import Outside, Participation
 from bowerbird.cli.checks.consent import check_consent
 from bowerbird.cli.commands.crawling.credentials import VaultOption, open_vault
 from bowerbird.cli.dashboards.alone import show_store
@@ -20,7 +20,7 @@ from bowerbird.cli.fleet.working import Ended
 from bowerbird.cli.live.view import View
 from bowerbird.cli.live.views import chosen_view
 from bowerbird.cli.screens.output import JsonFlag, Output
-from bowerbird.cli.which import find_place, is_database
+from bowerbird.cli.which import find_store, is_database
 from bowerbird.clock import RealClock
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.model import CrawlState
@@ -86,7 +86,7 @@ def command(
     where.check()
     settings = load_settings(vault=vault)
     if crawl is None or is_database(crawl):
-        place = find_place(crawl or store)
+        place = find_store(crawl or store)
         wanted = Wanted(store=place.store, where=where, names=tuple(names or ()))
         asyncio.run(show_store(settings, wanted, Output(as_json=as_json), opens=opens))
         return
@@ -112,7 +112,9 @@ async def _serve(settings: Settings, meant: tuple[str | None, str | None], where
     named = await named_plan(*meant, opened, clock)
     transport = HttpTransport(clock, load_settings(contact=named.contact or settings.contact).user_agent)
     media = HttpMedia(settings.user_agent, allows_private=named.media is not None and named.media.allows_private)
-    outside = Outside(clock=clock, transport=transport, vault=opened, media=media, makes_calls=how.works)
+    outside = Outside(
+        clock=clock, transport=transport, vault=opened, media=media, participation=Participation(makes_calls=how.works)
+    )
     if not named.is_joined:
         await check_consent(named, outside, is_given=False, say=view.say)
 

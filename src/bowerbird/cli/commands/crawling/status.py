@@ -12,7 +12,7 @@ from bowerbird.cli.next.reading import steps_of
 from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.cli.screens.sample_page import figure_values
 from bowerbird.cli.screens.status_page import StatusPage, show_status
-from bowerbird.cli.which import Place, PlaceArgument, crawl_of_file, find_place, read_place
+from bowerbird.cli.which import NamedStore, StoreArgument, crawl_of_file, find_store, read_store
 from bowerbird.clock import RealClock
 from bowerbird.limits.purses import is_purse
 from bowerbird.ports import Clock
@@ -23,21 +23,21 @@ from bowerbird.reports.status.status import read_status
 from bowerbird.reports.studies.sample import read_samples
 
 
-def command(place: PlaceArgument = None, as_json: JsonFlag = False) -> None:
+def command(place: StoreArgument = None, as_json: JsonFlag = False) -> None:
     """Say how a crawl stands: its state and processes, what is stored, what waits, limits, errors. Changes nothing.
 
     Counts of large tables are estimates and carry a ~.
     """
     output = Output(as_json=as_json)
-    found = find_place(place)
+    found = find_store(place)
     page = asyncio.run(read_page(found, RealClock()))
     show_status(output, found, page)
     output.result(status_values(found, page))
 
 
-async def read_page(place: Place, clock: Clock) -> StatusPage:
+async def read_page(place: NamedStore, clock: Clock) -> StatusPage:
     """Everything that the database of a place tells, and what can be done about its crawls."""
-    async with read_place(place, clock) as database:
+    async with read_store(place, clock) as database:
         status = await read_status(database, clock.now())
         async with database.reading() as tx:
             refusals = _still_there(status.health.refusals, await vaults_of(tx))
@@ -58,7 +58,7 @@ def _still_there(refusals: tuple[Refusal, ...], vaults: list[str]) -> tuple[Refu
     return refusals if names is None else tuple(each for each in refusals if each.credential in names)
 
 
-def status_values(place: Place, page: StatusPage) -> dict[str, Any]:
+def status_values(place: NamedStore, page: StatusPage) -> dict[str, Any]:
     """The same for machines."""
     status = page.status
     summary: dict[str, Any] = msgspec.to_builtins(status.summary)

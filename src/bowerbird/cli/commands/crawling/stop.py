@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bowerbird.cli.controls import Control, WorkerOption, control, part_of
 from bowerbird.cli.screens.output import JsonFlag, Output
-from bowerbird.cli.which import CrawlOption, PlaceArgument
+from bowerbird.cli.which import CrawlOption, StoreArgument
 from bowerbird.model import CrawlState
 
 
 def command(
-    place: PlaceArgument = None, crawl: CrawlOption = None, worker: WorkerOption = None, as_json: JsonFlag = False
+    place: StoreArgument = None, crawl: CrawlOption = None, worker: WorkerOption = None, as_json: JsonFlag = False
 ) -> None:
     """Let a running crawl, or one of its workers, finish what is in flight and end."""
     part = part_of(None, worker)

@@ -13,7 +13,7 @@ import typer
 from msgspec import structs
 from typer.core import TyperGroup
 
-from bowerbird.app import Outside, open_crawl
+from bowerbird.app import Outside, Participation, open_crawl
 from bowerbird.cli.checks.consent import check_consent
 from bowerbird.cli.commands.crawling.credentials import VaultOption, open_vault
 from bowerbird.cli.commands.crawling.serve import StoreOption
@@ -27,20 +27,19 @@ from bowerbird.cli.live.run import Run, run_shown
 from bowerbird.cli.live.view import View
 from bowerbird.cli.live.views import chosen_view
 from bowerbird.cli.screens.output import JsonFlag, Output
-from bowerbird.cli.which import CrawlOption, PlaceArgument, find_place
+from bowerbird.cli.which import CrawlOption, StoreArgument, find_store
 from bowerbird.clock import RealClock
 from bowerbird.crawl.life.plan_versions import OUTDATED
+from bowerbird.crawl.process.restarts import AWAY, keep_running
 from bowerbird.errors import Busy, DiskFull, UserError
 from bowerbird.model import CrawlState
-from bowerbird.remote.link import Address
+from bowerbird.remote.worker.link import Address
 from bowerbird.settings import Settings, load_settings
 from bowerbird.transport import HttpTransport
 
 FAILED = 3
 INTERRUPTED = 130
 _CALLS = 8
-_AWAY = timedelta(seconds=2)
-"""How long a database that does not answer is left alone."""
 _COMMANDS = ("run", "list", "tokens")
 
 
@@ -124,9 +123,9 @@ def run(
 
 
 @app.command("list")
-def list_(place: PlaceArgument = None, crawl: CrawlOption = None, as_json: JsonFlag = False) -> None:
+def list_(place: StoreArgument = None, crawl: CrawlOption = None, as_json: JsonFlag = False) -> None:
     """Say who works on a crawl: name, machine, version, since when, last sign of life, calls, and what is wanted of each."""
-    rows = asyncio.run(who_works(find_place(place), crawl))
+    rows = asyncio.run(who_works(find_store(place), crawl))
     output = Output(as_json=as_json)
     columns = ("worker", "name", "crawl", "host", "through", "version", "since", "seen", "calls", "wanted")
     output.table("", columns, [[row[column] for column in columns] for row in rows])
@@ -159,21 +158,28 @@ async def _beside(crawl: str | None, store: str, who: tuple[Settings, Offering, 
     if not plan.is_joined:
         raise UserError("a worker follows the plan in the database: name the crawl; with its file, `bowerbird crawl FILE --join`")
     transport = HttpTransport(clock, load_settings(contact=plan.contact or settings.contact).user_agent)
-    outside = Outside(clock=clock, transport=transport, vault=vault, label=label, applies=False)
-    try:
+    participation = Participation(label=label, applies=False)
+    outside = Outside(clock=clock, transport=transport, vault=vault, participation=participation)
+
+    async def worked() -> Run:
+        nonlocal plan
         while True:
             plan = structs.replace(plan, concurrency=calls)
-            try:
-                await check_consent(plan, outside, is_given=False, say=view.say)
-                async with open_crawl(plan, outside) as opened:
-                    for note in opened.notes:
-                        view.say(note)
-                    ran = await run_shown(opened, outside, view)
-                if ran.ending.reason != OUTDATED or ran.was_interrupted:
-                    return ran
-                plan = await planned_in(plan.store, plan.name, clock)
-            except (Busy, DiskFull) as error:
-                view.say(f"{error} This worker comes back in a moment.")
-                await clock.sleep_until(clock.now() + _AWAY)
+            await check_consent(plan, outside, is_given=False, say=view.say)
+            async with open_crawl(plan, outside) as opened:
+                for note in opened.notes:
+                    view.say(note)
+                ran = await run_shown(opened, outside, view)
+            if ran.ending.reason != OUTDATED or ran.was_interrupted:
+                return ran
+            plan = await planned_in(plan.store, plan.name, clock)
+
+    async def away(error: Exception, wait: timedelta) -> bool:
+        if is_away := isinstance(error, Busy | DiskFull):
+            view.say(f"{error} This worker comes back in {wait.total_seconds():.0f} s.")
+        return is_away
+
+    try:
+        return await keep_running(worked, clock, away, AWAY)
     finally:
         await transport.close()

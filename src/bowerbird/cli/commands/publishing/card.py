@@ -12,7 +12,7 @@ from msgspec import structs
 
 from bowerbird.app import vocabulary
 from bowerbird.cli.screens.output import JsonFlag, Output
-from bowerbird.cli.which import Place, PlaceArgument, find_place, read_place
+from bowerbird.cli.which import NamedStore, StoreArgument, find_store, read_store
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.export.card.blocks import Picture
@@ -22,8 +22,8 @@ from bowerbird.export.card.page import as_page
 from bowerbird.export.card.sheet import Told, make_sheet
 from bowerbird.export.plots import drawings
 from bowerbird.export.plots.canvas import Canvas, is_installed
-from bowerbird.flows.files.card_words import CardWords
 from bowerbird.flows.files.crawl_file import read_crawl_file
+from bowerbird.flows.files.sections.card_words import CardWords
 from bowerbird.ports import Database
 from bowerbird.reports.completeness.facets import facet_of
 from bowerbird.reports.dataset.facts import DatasetFacts, read_facts
@@ -42,7 +42,7 @@ Words = Annotated[str, typer.Option(help="Instead of what the crawl file says in
 
 
 def command(
-    place: PlaceArgument = None,
+    place: StoreArgument = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder that the card goes into.")] = Path("card"),
     title: Words = "",
     purpose: Words = "",
@@ -59,7 +59,7 @@ def command(
 
     card.md, card.html and croissant.json (metadata for machines) with figures, into a folder. What was there is replaced.
     """
-    output, found = Output(as_json=as_json), find_place(place)
+    output, found = Output(as_json=as_json), find_store(place)
     if out.exists() and not out.is_dir():
         raise UserError(f"{out} is a file: name a folder, which is made if it is not there")
     published = [file for each in export or () for file in published_files(each)]
@@ -80,9 +80,9 @@ def command(
     output.result({"store": found.shown, "files": [str(file) for file in files], "unsaid": unsaid})
 
 
-async def _read(place: Place) -> tuple[DatasetFacts, dict[str, Canvas]]:
+async def _read(place: NamedStore) -> tuple[DatasetFacts, dict[str, Canvas]]:
     clock = RealClock()
-    async with read_place(place, clock) as database:
+    async with read_store(place, clock) as database:
         facts = await read_facts(database, facet_of, clock.now())
         return facts, await _drawn(database, facts) if is_installed() else {}
 
@@ -99,7 +99,7 @@ async def _drawn(database: Database, facts: DatasetFacts) -> dict[str, Canvas]:
         }
 
 
-def _words(place: Place, facts: DatasetFacts) -> CardWords:
+def _words(place: NamedStore, facts: DatasetFacts) -> CardWords:
     """What the crawl file says now, or else what the last crawl that was told anything was told."""
     if place.file is not None:
         return read_crawl_file(Path(place.file), vocabulary(), may_lack_seeds=True).card

@@ -9,15 +9,16 @@ from typing import Annotated
 
 import typer
 
-from bowerbird.cli.screens import numbers
+from bowerbird.cli.screens.amounts import numbers
 from bowerbird.cli.screens.line_files import LineFile
 from bowerbird.cli.screens.output import JsonFlag, Output
-from bowerbird.cli.which import Place, PlaceArgument, find_place, read_place
+from bowerbird.cli.which import NamedStore, StoreArgument, find_store, read_store
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.model import Service
 from bowerbird.ports import Database
 from bowerbird.reports.browsing.post_ids import PostIds, read_post_ids
+from bowerbird.reports.crawls import read_known_services
 
 _REASONS = {
     "deleted": "deleted",
@@ -28,7 +29,7 @@ _REASONS = {
 
 
 def command(
-    place: PlaceArgument = None,
+    place: StoreArgument = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="A new .txt (one id a line), .csv or .jsonl file; default: standard output."),
@@ -42,7 +43,7 @@ def command(
 
     The way back: a crawl file with flow = "hydrate" and seeds.file = "ids.txt".
     """
-    output, found = Output(as_json=as_json), find_place(place)
+    output, found = Output(as_json=as_json), find_store(place)
     if out is None and as_json:
         raise UserError("name a file with --out: standard output cannot hold both the ids and the JSON")
     posts, name = asyncio.run(_write(found, service, out))
@@ -64,8 +65,8 @@ def _way_back(out: Path) -> str:
     return f'Hydrate them with a crawl file that says: flow = "hydrate", {seeds}'
 
 
-async def _write(place: Place, service: str | None, out: Path | None) -> tuple[PostIds, str]:
-    async with read_place(place, RealClock()) as database:
+async def _write(place: NamedStore, service: str | None, out: Path | None) -> tuple[PostIds, str]:
+    async with read_store(place, RealClock()) as database:
         asked = await _service(database, service)
         file = LineFile(out, ("id",)) if out is not None else None
         counted = PostIds()
@@ -81,8 +82,7 @@ async def _write(place: Place, service: str | None, out: Path | None) -> tuple[P
 
 async def _service(database: Database, name: str | None) -> Service:
     async with database.reading() as tx:
-        rows = await tx.fetch("select name, provider, base from services order by service")
-    known = {row["name"]: Service(name=row["name"], provider=row["provider"], base=row["base"]) for row in rows}
+        known = {each.service.name: each.service for each in await read_known_services(tx)}
     if name is None and len(known) == 1:
         return next(iter(known.values()))
     if name not in known:

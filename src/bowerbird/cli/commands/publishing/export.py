@@ -12,9 +12,9 @@ import typer
 
 from bowerbird.cli.exports.pace import Pace
 from bowerbird.cli.keys.pseudonym_key import pseudonym_key
-from bowerbird.cli.screens import numbers
+from bowerbird.cli.screens.amounts import numbers
 from bowerbird.cli.screens.output import JsonFlag, Output
-from bowerbird.cli.which import Place, find_place, read_place
+from bowerbird.cli.which import NamedStore, find_store, read_store
 from bowerbird.clock import RealClock
 from bowerbird.db.versions import newest
 from bowerbird.errors import UserError
@@ -23,8 +23,8 @@ from bowerbird.export.jobs.pseudonyms import Pseudonyms
 from bowerbird.export.jobs.request import Request, export, format_of, shape_of
 from bowerbird.export.jobs.streaming import stream
 from bowerbird.model.items import Judged
-from bowerbird.reports.blocks.choosing import Choice, at_least
 from bowerbird.reports.blocks.moments import end_moment, moment
+from bowerbird.reports.blocks.selection.choosing import Choice, at_least
 
 _WHAT = (
     "posts, users, follows, reactions, media, judgements, calls, keywords, candidates, labels, module_runs or growth; "
@@ -80,7 +80,7 @@ def command(
 
     An export that was interrupted goes on when the same command is run again. A manifest beside the files says what they are.
     """
-    output, found = Output(as_json=as_json), find_place(place)
+    output, found = Output(as_json=as_json), find_store(place)
     choice = Choice(
         since=since,
         until=until,
@@ -129,28 +129,28 @@ def command(
     _tell(output, found, request, manifest)
 
 
-def _to_standard_output(place: Place, request: Request, *, as_json: bool) -> None:
+def _to_standard_output(place: NamedStore, request: Request, *, as_json: bool) -> None:
     if as_json:
         raise UserError("name a file with --out: standard output cannot hold both the rows and the JSON")
 
     async def write() -> None:
-        async with read_place(place, RealClock()) as database:
+        async with read_store(place, RealClock()) as database:
             await stream(database, request)
 
     asyncio.run(write())
 
 
-async def _written(place: Place, request: Request, output: Output) -> Manifest:
+async def _written(place: NamedStore, request: Request, output: Output) -> Manifest:
     clock = RealClock()
     pace = Pace(clock, output)
-    async with read_place(place, clock) as database:
+    async with read_store(place, clock) as database:
         source = Source(place.shown, newest())
         manifest = await export(database, request, source, clock, lambda told: pace.tell(told.rows, told.part))
     pace.end()
     return manifest
 
 
-def _tell(output: Output, place: Place, request: Request, manifest: Manifest) -> None:
+def _tell(output: Output, place: NamedStore, request: Request, manifest: Manifest) -> None:
     rows, files = manifest.run.rows, len(manifest.files)
     names = manifest.files[0].name if files == 1 else numbers.many(files, "file")
     where = request.out if names == Path(str(request.out)).name else f"{names} in {request.out}"

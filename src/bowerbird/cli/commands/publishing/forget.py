@@ -13,13 +13,13 @@ from msgspec import Struct, structs
 
 from bowerbird.cli.exports.apply_to import apply_to as applied_to
 from bowerbird.cli.media_folders import media_remover
-from bowerbird.cli.screens import numbers
+from bowerbird.cli.screens.amounts import numbers
 from bowerbird.cli.screens.copying import shown
 from bowerbird.cli.screens.output import JsonFlag, Output
-from bowerbird.cli.which import Place, find_place, opened_place
+from bowerbird.cli.which import NamedStore, find_store, opened_store
 from bowerbird.clock import RealClock
-from bowerbird.crawl.process.running import living
-from bowerbird.db.rewriting import rewrite_small
+from bowerbird.crawl.process.workers.running import living
+from bowerbird.db.files.rewriting import rewrite_small
 from bowerbird.errors import UserError
 from bowerbird.export.cleaning.exports import Wanted
 from bowerbird.model import NETWORKS, Subject
@@ -86,7 +86,7 @@ def command(
         _check_alone(bool(whom or share or is_list))
         asyncio.run(applied_to(apply_to, store, Wanted(dry_run, yes), output))
         return
-    place = find_place(store)
+    place = find_store(store)
     if on is not None and on not in NETWORKS:
         raise UserError(f"--on {on} is no network; write one of {', '.join(NETWORKS)}")
     subject = None if as_ is None else Subject(as_.value)
@@ -117,8 +117,8 @@ def _written(whom: list[str]) -> list[str]:
     return [line for each in found if (line := each.partition(" #")[0].strip()) and not line.startswith("#")]
 
 
-async def _show(place: Place, output: Output) -> None:
-    async with opened_place(place, RealClock()) as database, database.reading() as tx:
+async def _show(place: NamedStore, output: Output) -> None:
+    async with opened_store(place, RealClock()) as database, database.reading() as tx:
         requests = await read_requests(tx)
     columns = [name for name in requests[0].__struct_fields__ if name != "done_at"] if requests else []
     rows = [[getattr(each, name) if name != "at" else f"{each.at:%Y-%m-%d %H:%M}" for name in columns] for each in requests]
@@ -126,8 +126,8 @@ async def _show(place: Place, output: Output) -> None:
     output.result({"requests": [structs.asdict(each) for each in requests]})
 
 
-async def _share(place: Place, path: Path, output: Output) -> None:
-    async with opened_place(place, RealClock()) as database, database.reading() as tx:
+async def _share(place: NamedStore, path: Path, output: Output) -> None:
+    async with opened_store(place, RealClock()) as database, database.reading() as tx:
         lines = list(await shared_marks(tx))
     try:
         with path.open("x", encoding="utf-8") as file:
@@ -138,10 +138,10 @@ async def _share(place: Place, path: Path, output: Output) -> None:
     output.result({"file": path, "lines": len(lines)})
 
 
-async def _forget(place: Place, asked: _Asked, output: Output, is_sure: bool | None) -> None:
+async def _forget(place: NamedStore, asked: _Asked, output: Output, is_sure: bool | None) -> None:
     """`is_sure`: None changes nothing."""
     clock = RealClock()
-    async with opened_place(place, clock) as database:
+    async with opened_store(place, clock) as database:
         meant, known = await _meant(database, asked)
         output.line(f"To be forgotten: {_counts(known)}; and every place where others name them.")
         if is_sure is None:
@@ -169,7 +169,7 @@ async def _meant(database: Database, asked: _Asked) -> tuple[Meant, Erased]:
         return meant, await count_known(database, tx, meant.users, sorted(meant.posts))
 
 
-async def _erased(database: Database, clock: Clock, place: Place, what: tuple[_Asked, Meant], output: Output) -> Erased:
+async def _erased(database: Database, clock: Clock, place: NamedStore, what: tuple[_Asked, Meant], output: Output) -> Erased:
     asked, meant = what
     async with database.reading() as tx:
         remove = await media_remover(tx, place, asked.media)
@@ -203,7 +203,7 @@ def _ask(output: Output, is_sure: bool) -> None:
     typer.confirm("This cannot be undone. Go on?", abort=True)
 
 
-def _tell_of_file(place: Place, marks: Tombstones, output: Output) -> None:
+def _tell_of_file(place: NamedStore, marks: Tombstones, output: Output) -> None:
     """A crawl file is the user's own: it is read, never written."""
     if place.file is not None and marks.named_in(Path(place.file).read_text("utf-8"), Kind.LINE):
         output.line(

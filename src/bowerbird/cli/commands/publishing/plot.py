@@ -14,7 +14,7 @@ import typer
 from msgspec import Struct, structs
 
 from bowerbird.cli.screens.output import JsonFlag, Output
-from bowerbird.cli.which import Place, PlaceArgument, find_place, read_place
+from bowerbird.cli.which import NamedStore, StoreArgument, find_store, read_store
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.export.plots import drawings
@@ -22,14 +22,14 @@ from bowerbird.export.plots.canvas import Canvas, check_name
 from bowerbird.export.plots.keyword_drawings import draw_keywords
 from bowerbird.ports import Clock, Database
 from bowerbird.reports.blocks.moments import end_moment, moment
-from bowerbird.reports.completeness import ledger
+from bowerbird.reports.completeness import completeness_lines
 from bowerbird.reports.completeness.facets import facet_of
 from bowerbird.reports.counting.by_time import Unit
 from bowerbird.reports.figures.delays import read_repost_delays, read_silence
 from bowerbird.reports.figures.distributions import read_activity, read_degrees
 from bowerbird.reports.figures.growth import read_growth
 from bowerbird.reports.figures.volumes import fitting_unit, read_rhythm, read_volumes
-from bowerbird.reports.figures.words import read_words
+from bowerbird.reports.figures.word_counts import read_words
 from bowerbird.reports.figures.written import Chosen
 from bowerbird.reports.keywords.courses import read_course
 
@@ -64,7 +64,7 @@ Drawn = tuple[Canvas, Any]
 
 def command(
     kind: Annotated[Kind, typer.Argument(help="What to draw; `all` draws every one into a folder.", show_choices=True)],
-    place: PlaceArgument = None,
+    place: StoreArgument = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The picture (.svg, .png, .pdf), or a folder for `all`; default: KIND.svg.")
     ] = None,
@@ -88,7 +88,7 @@ def command(
 
     Times are in UTC. With --json the numbers behind the figure are printed as well.
     """
-    output, found = Output(as_json=as_json), find_place(place)
+    output, found = Output(as_json=as_json), find_store(place)
     chosen = Chosen(since=since, until=until, language=lang)
     kinds = [each for each in Kind if each is not Kind.ALL] if kind is Kind.ALL else [kind]
     files = _files(kind, kinds, out)
@@ -114,7 +114,7 @@ def _files(kind: Kind, kinds: Sequence[Kind], out: Path | None) -> dict[Kind, Pa
     return {each: folder / f"{each.value}.svg" for each in kinds}
 
 
-def _note(place: Place, chosen: Chosen) -> str:
+def _note(place: NamedStore, chosen: Chosen) -> str:
     """What a figure rests on, in one line."""
     parts = [f"Source: {Path(place.store).name if '://' not in place.store else place.shown}, collected with bowerbird"]
     parts += [f"language {chosen.language}"] if chosen.language else []
@@ -123,10 +123,10 @@ def _note(place: Place, chosen: Chosen) -> str:
     return "; ".join(parts)
 
 
-async def _draw(place: Place, kinds: Sequence[Kind], wanted: Wanted, *, is_fitting: bool) -> dict[Kind, Drawn]:
+async def _draw(place: NamedStore, kinds: Sequence[Kind], wanted: Wanted, *, is_fitting: bool) -> dict[Kind, Drawn]:
     """`is_fitting`: stretches of time are to be as long as fits what is there."""
     clock = RealClock()
-    async with read_place(place, clock) as database:
+    async with read_store(place, clock) as database:
         if is_fitting:
             async with database.reading() as tx:
                 wanted = structs.replace(wanted, unit=await fitting_unit(tx, wanted.chosen))
@@ -188,7 +188,7 @@ async def _keywords(database: Database, clock: Clock, wanted: Wanted) -> Drawn:
 
 
 async def _completeness(database: Database, clock: Clock, wanted: Wanted) -> Drawn:
-    days = [entry async for entry in ledger(database, facet_of, "day")]
+    days = [entry async for entry in completeness_lines(database, facet_of, "day")]
     return drawings.draw_completeness(days, wanted.note), msgspec.to_builtins(days)
 
 

@@ -11,7 +11,7 @@ import msgspec
 import typer
 
 from bowerbird.app import Outside
-from bowerbird.app.audits import Wish, audit_posts
+from bowerbird.app.audits import audit_posts
 from bowerbird.cli.commands.crawling.credentials import VaultOption, open_vault
 from bowerbird.cli.module_screens.auditing import show_audited
 from bowerbird.cli.screens.output import JsonFlag, Output
@@ -21,6 +21,7 @@ from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.ports import Vault
 from bowerbird.reports.audits import Audited
 from bowerbird.settings import Settings, load_settings
+from bowerbird.studies.audits.choosing import Wish
 from bowerbird.transport import HttpTransport
 
 app = typer.Typer(help="Ask the network again, to know how much of it is stored.", no_args_is_help=True)

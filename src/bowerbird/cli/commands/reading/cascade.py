@@ -12,7 +12,7 @@ import typer
 
 from bowerbird.analysis.cascades import Cascade, Step, rebuild
 from bowerbird.cli.screens.output import JsonFlag, Output
-from bowerbird.cli.which import find_place, read_place
+from bowerbird.cli.which import find_store, read_store
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.export.networks.graphs import Arc, Node, check_name, write_graph
@@ -55,10 +55,10 @@ def command(
     posts, written = _sorted(what or [])
     if out is not None:
         check_name(out)
-    found = find_place(written)
+    found = find_store(written)
 
     async def read() -> list[Told]:
-        async with read_place(found, RealClock()) as database:
+        async with read_store(found, RealClock()) as database:
             return [told async for told in _read(database, posts) if posts or told.tree.size >= least]
 
     cascades = asyncio.run(read())
@@ -144,7 +144,7 @@ def steps(told: Told) -> list[dict[str, Any]]:
             "at": step.at,
             "depth": step.depth,
             "of": passed.posts.get(step.of or 0),
-            "post": passed.posts.get(step.own or 0),
+            "post": passed.posts.get(step.as_post or 0),
         }
         for step in tree.steps[1:]
     ]
@@ -164,7 +164,7 @@ def graph(cascades: Sequence[Told]) -> tuple[list[Node], list[Arc]]:
 
 
 def _arcs(passed: Passed, tree: Cascade, step: Step) -> list[Arc]:
-    user, own = passed.users[step.user][0], passed.posts.get(step.own or 0)
+    user, own = passed.users[step.user][0], passed.posts.get(step.as_post or 0)
     found: list[Arc] = []
     if step.how is not None:
         values: dict[str, Any] = {

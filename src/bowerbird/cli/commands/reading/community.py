@@ -12,7 +12,7 @@ import typer
 
 from bowerbird.cli.community import showing
 from bowerbird.cli.screens.output import JsonFlag, Output
-from bowerbird.cli.which import CrawlOption, Place, PlaceArgument, find_place, one_crawl, opened_place, read_place
+from bowerbird.cli.which import CrawlOption, NamedStore, StoreArgument, find_store, one_crawl, opened_store, read_store
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.flows.language.spelling import meant
@@ -70,19 +70,19 @@ def check(file: Annotated[Path, typer.Argument(metavar="FILE", help="A descripti
 
 
 @app.command()
-def show(place: PlaceArgument = None, as_json: JsonFlag = False) -> None:
+def show(place: StoreArgument = None, as_json: JsonFlag = False) -> None:
     """Say how many belong, do not belong and are undecided, by what decided, and how many may be missed."""
-    output, found = Output(as_json=as_json), find_place(place)
+    output, found = Output(as_json=as_json), find_store(place)
 
     async def read() -> dict[str, Any]:
-        async with read_place(found, RealClock()) as database, database.reading() as tx:
-            standing = await read_community(tx, database)
-        if any(standing.values.values()):
-            showing.show_community(output, standing)
+        async with read_store(found, RealClock()) as database, database.reading() as tx:
+            counts = await read_community(tx, database)
+        if any(counts.values.values()):
+            showing.show_community(output, counts)
         else:
             output.line(f'Nobody in {found.shown} is judged yet; crawls with flow = "community" do that.')
-        share = share_of_mentioned(standing.mentioned)
-        return {"store": found.shown, **msgspec.to_builtins(standing), "belong_of_mentioned": share}
+        share = share_of_mentioned(counts.mentioned)
+        return {"store": found.shown, **msgspec.to_builtins(counts), "belong_of_mentioned": share}
 
     output.result(asyncio.run(read()))
 
@@ -90,7 +90,7 @@ def show(place: PlaceArgument = None, as_json: JsonFlag = False) -> None:
 @app.command(name="list")
 def list_(
     which: Annotated[str, typer.Argument(metavar="WHICH", help=f"{', '.join(Which)}.")],
-    place: PlaceArgument = None,
+    place: StoreArgument = None,
     crawl: CrawlOption = None,
     top: Annotated[int, typer.Option("--top", min=1, max=10_000, help="How many to show.")] = 20,
     as_json: JsonFlag = False,
@@ -98,10 +98,10 @@ def list_(
     """List people of a community, and those around it, each with what speaks for and against it."""
     if which not in list(Which):
         raise UserError(f"there is no list {which!r}{meant(which, list(Which))}; there are: {', '.join(Which)}")
-    output, found, wanted = Output(as_json=as_json), find_place(place), Which(which)
+    output, found, wanted = Output(as_json=as_json), find_store(place), Which(which)
 
     async def read() -> dict[str, Any]:
-        async with read_place(found, RealClock()) as database:
+        async with read_store(found, RealClock()) as database:
             # Only candidates belong to a crawl: judgements are of the whole store.
             number = (await one_crawl(database, found, crawl))[0] if wanted.is_by_mentions else 0
             async with database.reading() as tx:
@@ -113,12 +113,12 @@ def list_(
 
 
 @app.command()
-def why(who: _ACCOUNT, place: PlaceArgument = None, as_json: JsonFlag = False) -> None:
+def why(who: _ACCOUNT, place: StoreArgument = None, as_json: JsonFlag = False) -> None:
     """Say what is said of an account, what speaks for and against it, who is around it, and what was said before."""
-    output, found = Output(as_json=as_json), _place(who, place, "why")
+    output, found = Output(as_json=as_json), _store_of(who, place, "why")
 
     async def read() -> dict[str, Any]:
-        async with read_place(found, RealClock()) as database, database.reading() as tx:
+        async with read_store(found, RealClock()) as database, database.reading() as tx:
             account = await _account(tx, database, who, found)
             now, before, around = await read_why(tx, database, account.id, account.number)
         showing.show_why(output, account.handle or account.id, now, before, around)
@@ -129,15 +129,17 @@ def why(who: _ACCOUNT, place: PlaceArgument = None, as_json: JsonFlag = False) -
 
 
 @app.command()
-def confirm(who: _ACCOUNT, place: PlaceArgument = None, by: _BY = "user", note: _NOTE = "", as_json: JsonFlag = False) -> None:
+def confirm(who: _ACCOUNT, place: StoreArgument = None, by: _BY = "user", note: _NOTE = "", as_json: JsonFlag = False) -> None:
     """Say that what is said of an account is right: from now on it is a person's word."""
-    Output(as_json=as_json).result(asyncio.run(_say(who, _place(who, place, "confirm"), None, by, note, Output(as_json=as_json))))
+    Output(as_json=as_json).result(
+        asyncio.run(_say(who, _store_of(who, place, "confirm"), None, by, note, Output(as_json=as_json)))
+    )
 
 
 @app.command()
 def overrule(
     who: _ACCOUNT,
-    place: PlaceArgument = None,
+    place: StoreArgument = None,
     value: Annotated[str, typer.Option("--as", metavar="VALUE", help="yes or no.")] = "",
     by: _BY = "user",
     note: _NOTE = "",
@@ -147,19 +149,19 @@ def overrule(
     if value not in (YES, NO):
         raise UserError(f"say what is right with --as yes or --as no{meant(value, (YES, NO)) if value else ''}")
     Output(as_json=as_json).result(
-        asyncio.run(_say(who, _place(who, place, "overrule"), value, by, note, Output(as_json=as_json)))
+        asyncio.run(_say(who, _store_of(who, place, "overrule"), value, by, note, Output(as_json=as_json)))
     )
 
 
 @app.command()
-def free(who: _ACCOUNT, place: PlaceArgument = None, as_json: JsonFlag = False) -> None:
+def free(who: _ACCOUNT, place: StoreArgument = None, as_json: JsonFlag = False) -> None:
     """Take back what a person said of an account: the judge decides again, with the next look or `rejudge`."""
     from bowerbird.community.persons import take_back
 
-    output, found, clock = Output(as_json=as_json), _place(who, place, "free"), RealClock()
+    output, found, clock = Output(as_json=as_json), _store_of(who, place, "free"), RealClock()
 
     async def write() -> dict[str, Any]:
-        async with opened_place(found, clock) as database, database.transaction() as tx:
+        async with opened_store(found, clock) as database, database.transaction() as tx:
             account = await _account(tx, database, who, found)
             was_said = await take_back(tx, account.id, clock.now())
         done = "is for the judge to decide again." if was_said else "was decided by no person; nothing is changed."
@@ -181,7 +183,7 @@ def rejudge(
     from bowerbird.community.looking import Looker
     from bowerbird.settings import load_settings
 
-    output, found, clock = Output(as_json=as_json), find_place(str(file)), RealClock()
+    output, found, clock = Output(as_json=as_json), find_store(str(file)), RealClock()
     community = read_plan(file, may_lack_seeds=True).community
     if community is None:
         raise UserError(f'{file} is about no community; add [community] with file = "pt.toml"')
@@ -190,7 +192,7 @@ def rejudge(
     async def judge() -> dict[str, Any]:
         looked = 0
         changes: Counter[str] = Counter()
-        async with opened_place(found, clock) as database:
+        async with opened_store(found, clock) as database:
             looker, after = Looker(database, examiner), 0
             while True:
                 # A transaction for some of them: a crawl that runs meanwhile waits for no more than that.
@@ -212,17 +214,17 @@ def rejudge(
     output.result(figures)
 
 
-def _place(who: str, place: str | None, action: str) -> Place:
+def _store_of(who: str, place: str | None, action: str) -> NamedStore:
     if place is None and Path(who).is_file():
         raise UserError(f"say who is meant: bowerbird community {action} @handle {who}")
-    return find_place(place)
+    return find_store(place)
 
 
-async def _say(who: str, found: Place, value: str | None, by: str, note: str, output: Output) -> dict[str, Any]:
+async def _say(who: str, found: NamedStore, value: str | None, by: str, note: str, output: Output) -> dict[str, Any]:
     from bowerbird.community.persons import say
 
     clock = RealClock()
-    async with opened_place(found, clock) as database, database.transaction() as tx:
+    async with opened_store(found, clock) as database, database.transaction() as tx:
         account = await _account(tx, database, who, found)
         now, _, _ = await read_why(tx, database, account.id, account.number)
         told = value or (now[0].value if now else None)
@@ -236,7 +238,7 @@ async def _say(who: str, found: Place, value: str | None, by: str, note: str, ou
     return {"id": account.id, "value": told, "was": was, "by": by}
 
 
-async def _account(tx: Transaction, database: Database, who: str, place: Place) -> Account:
+async def _account(tx: Transaction, database: Database, who: str, place: NamedStore) -> Account:
     accounts = await find_accounts(database, tx, who)
     if not accounts:
         raise UserError(f"{place.shown} knows no account {who!r}; give an id or a handle")

@@ -12,7 +12,7 @@ import msgspec
 import typer
 
 from bowerbird.cli.screens.output import JsonFlag, Output
-from bowerbird.cli.which import Place, find_place, read_place
+from bowerbird.cli.which import NamedStore, find_store, read_store
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.export.rows.files import RowFile, open_rows
@@ -27,20 +27,20 @@ _LONE = Shape("lone posts", (Column("only_in"), Column("id"), Column("author_id"
 class Compared:
     """One thing to compare: a whole store, or a part of one."""
 
-    def __init__(self, name: str, place: Place, *, is_part: bool) -> None:
+    def __init__(self, name: str, place: NamedStore, *, is_part: bool) -> None:
         self.name = name
         self._place = place
         self._is_part = is_part
 
     async def read(self) -> Collection:
-        async with read_place(self._place, RealClock()) as database:
+        async with read_store(self._place, RealClock()) as database:
             async with database.reading() as tx:
                 part = await find_part(tx, self.name) if self._is_part else Part()
             return await read_collection(database, part)
 
     async def write_lone(self, file: RowFile, others: frozenset[int]) -> None:
         """Every post that none of the others has."""
-        async with read_place(self._place, RealClock()) as database:
+        async with read_store(self._place, RealClock()) as database:
             async with database.reading() as tx:
                 part = await find_part(tx, self.name) if self._is_part else Part()
             async for rows in posts_of(database, part):
@@ -84,8 +84,8 @@ def command(
 def _sides(what: Sequence[str], within: str | None) -> list[Compared]:
     if len(set(what)) < 2:
         raise UserError("name two different things to compare: two crawl files or databases, or two crawls of one with --in")
-    place = find_place(within) if within is not None else None
-    return [Compared(each, place or find_place(each), is_part=place is not None) for each in dict.fromkeys(what)]
+    place = find_store(within) if within is not None else None
+    return [Compared(each, place or find_store(each), is_part=place is not None) for each in dict.fromkeys(what)]
 
 
 async def _read(sides: Sequence[Compared]) -> dict[str, Collection]:

@@ -11,18 +11,27 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from bowerbird.cli.screens.ledger_files import LedgerFile, flat
-from bowerbird.cli.screens.not_asked import show_left_out
+from bowerbird.cli.screens.amounts.not_asked import show_left_out
+from bowerbird.cli.screens.amounts.sums import show_sums, sums_values
+from bowerbird.cli.screens.completeness_files import CompletenessFile, flat
 from bowerbird.cli.screens.output import JsonFlag, Output
-from bowerbird.cli.screens.sums import show_sums, sums_values
-from bowerbird.cli.which import CrawlOption, Place, PlaceArgument, find_place, meant_crawl, read_place
+from bowerbird.cli.which import CrawlOption, NamedStore, StoreArgument, find_store, meant_crawl, read_store
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.ports import Database
-from bowerbird.reports.completeness import VIEWS, Cause, Entry, PostSums, Total, ledgers, read_sums
+from bowerbird.reports.completeness import (
+    VIEWS,
+    Cause,
+    Entry,
+    PostSums,
+    Total,
+    ViewSums,
+    completeness_lines,
+    read_sums,
+    read_views,
+)
 from bowerbird.reports.completeness.entries import CAUSE_WORDS
 from bowerbird.reports.completeness.facets import facet_of
-from bowerbird.reports.completeness.views import ViewSums
 from bowerbird.reports.reader import Reader
 from bowerbird.reports.status.left_out import NotAsked, read_left_out
 
@@ -46,7 +55,7 @@ class By(StrEnum):
 
 
 def command(
-    place: PlaceArgument = None,
+    place: StoreArgument = None,
     by: Annotated[
         By | None, typer.Option("--by", help="One line per account (user), query, stream, list of ids or day; default: all sums.")
     ] = None,
@@ -63,13 +72,13 @@ def command(
 
     A range such as 3 to 8 holds the truth in most cases; without an upper end nobody can say how much it is.
     """
-    output, found = Output(as_json=as_json), find_place(place)
+    output, found = Output(as_json=as_json), find_store(place)
     views = (by.value,) if by is not None else ("user",) if out is not None else VIEWS
     if out is not None and out.exists():
         raise UserError(f"{out} exists already; choose another name, or move it away: nothing is overwritten")
 
     async def read() -> tuple[str | None, list[NotAsked], dict[str, ViewSums], PostSums]:
-        async with read_place(found, RealClock()) as database:
+        async with read_store(found, RealClock()) as database:
             chosen = await _chosen(database, found, crawl)
             async with database.reading() as tx:
                 left_out = await read_left_out(tx, chosen)
@@ -98,25 +107,25 @@ def command(
     output.result(told | {view: _values(each) for view, each in lines.items()})
 
 
-async def _chosen(database: Database, place: Place, crawl: str | None) -> str | None:
+async def _chosen(database: Database, place: NamedStore, crawl: str | None) -> str | None:
     """The crawl that is meant, by option or crawl file; None for all there are."""
     chosen = await meant_crawl(database, place, crawl)
     return chosen if len(await Reader(database).crawls()) > 1 else None
 
 
 async def _read(database: Database, views: Sequence[str], crawl: str | None, top: int, out: Path | None) -> dict[str, ViewSums]:
-    """Every view, its lines worked out once; those of the only one also into a file."""
-    found = {view: ViewSums(view, top) for view in views}
-    file = LedgerFile(out) if out is not None else None
+    """The sums of every view; the lines of the only one also into a file."""
+    if out is None:
+        return await read_views(database, facet_of, views, crawl, top)
+    (view,) = views
+    sums, file = ViewSums(view, top), CompletenessFile(out)
     try:
-        async for view, entry in ledgers(database, facet_of, views, crawl):
-            found[view].add(entry)
-            if file is not None:
-                file.write(entry)
+        async for entry in completeness_lines(database, facet_of, view, crawl):
+            sums.add(entry)
+            file.write(entry)
     finally:
-        if file is not None:
-            file.close()
-    return found
+        file.close()
+    return {view: sums}
 
 
 def _show(output: Output, view: str, totals: dict[str, Total], entries: list[Entry]) -> None:

@@ -14,13 +14,13 @@ from msgspec import Struct
 
 from bowerbird.cli.screens.line_files import LineFile
 from bowerbird.cli.screens.output import JsonFlag, Output
-from bowerbird.cli.which import PlaceArgument, find_place, read_place
+from bowerbird.cli.which import StoreArgument, find_store, read_store
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.model import Outcome
 from bowerbird.model.wording import outcome_words
 from bowerbird.ports import Database
-from bowerbird.reports.histories.absences import APART, AbsentUser, DeletedPost, EndedRelation, Line, read_absences
+from bowerbird.reports.histories.absences import TABLES, AbsentUser, DeletedPost, EndedRelation, Line, read_absences
 
 
 class What(StrEnum):
@@ -50,7 +50,7 @@ class Found(Struct, frozen=True):
 
 
 def command(
-    place: PlaceArgument = None,
+    place: StoreArgument = None,
     what: Annotated[What | None, typer.Option("--what", help="Only users, relations or posts; default: all three.")] = None,
     top: Annotated[int, typer.Option("--top", min=0, help="How many of each to show, the latest first.")] = 20,
     out: Annotated[
@@ -59,13 +59,13 @@ def command(
     as_json: JsonFlag = False,
 ) -> None:
     """Say which accounts are or were not to be had, which relations ended and which posts are not there. Changes nothing."""
-    output, found = Output(as_json=as_json), find_place(place)
+    output, found = Output(as_json=as_json), find_store(place)
     if out is not None and what is None:
         raise UserError("say with --what which of users, relations and posts --out is to hold")
 
     async def read() -> dict[str, Found]:
-        async with read_place(found, RealClock()) as database:
-            return {name: await _read(database, name, top, out) for name in ([what.value] if what else APART)}
+        async with read_store(found, RealClock()) as database:
+            return {name: await _read(database, name, top, out) for name in ([what.value] if what else TABLES)}
 
     for name, each in (parts := asyncio.run(read())).items():
         _show(output, name, each)

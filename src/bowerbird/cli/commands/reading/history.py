@@ -11,7 +11,7 @@ import msgspec
 import typer
 
 from bowerbird.cli.screens.output import JsonFlag, Output, printable
-from bowerbird.cli.which import PlaceArgument, find_place, read_place
+from bowerbird.cli.which import StoreArgument, find_store, read_store
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.providers import PROVIDERS, provider
@@ -28,14 +28,14 @@ def command(
         str,
         typer.Argument(metavar="ACCOUNT|POST", help="An id, a handle (also a former one), a service's own key, or an address."),
     ],
-    place: PlaceArgument = None,
+    place: StoreArgument = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Show how an account or a post changed, in the order of time: fields, handles, follows, edits, absences. Changes nothing."""
-    output, found = Output(as_json=as_json), find_place(place)
+    output, found = Output(as_json=as_json), find_store(place)
 
     async def read() -> list[History]:
-        async with read_place(found, RealClock()) as database:
+        async with read_store(found, RealClock()) as database:
             for text, network in ((who, None), *_behind(who)):
                 if histories := await find_history(database, text, network):
                     return histories

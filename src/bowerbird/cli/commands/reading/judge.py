@@ -15,21 +15,21 @@ from msgspec import Struct
 from bowerbird.analysis.agreement import Share
 from bowerbird.cli.module_screens import labelling
 from bowerbird.cli.screens.output import JsonFlag, Output
-from bowerbird.cli.which import CrawlOption, Place, PlaceArgument, find_place, one_crawl, opened_place
+from bowerbird.cli.which import CrawlOption, NamedStore, StoreArgument, find_store, one_crawl, opened_store
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.flows.language.spelling import meant
 from bowerbird.model.subjects.community import JUDGE, VALUES
 from bowerbird.ports import Database
 from bowerbird.reports.community.judged import JudgedAccount
-from bowerbird.reports.labels import Labelled, read_labelled, read_labels, read_latest, read_sample
+from bowerbird.reports.labels import Labelled, read_drawn_accounts, read_labelled, read_labels, read_latest
 from bowerbird.store.judgements.labels import Group, Label, draw, keep_label, keep_labels
 
 
 class _Asked(Struct, frozen=True, kw_only=True):
     """Which sample is meant, and who labels it."""
 
-    place: Place
+    place: NamedStore
     crawl: str | None
     judge: str
     said: str
@@ -41,7 +41,7 @@ class _Asked(Struct, frozen=True, kw_only=True):
 
 
 def command(
-    place: PlaceArgument = None,
+    place: StoreArgument = None,
     sample: Annotated[int, typer.Option("--sample", min=1, help="How many accounts are drawn; a larger number adds some.")] = 100,
     said: Annotated[str, typer.Option("--of", metavar="WORD", help="What the judge said: yes, no or undecided.")] = "yes",
     judge: Annotated[str, typer.Option("--judge", help="Whose judgements.")] = "community",
@@ -59,7 +59,7 @@ def command(
     agreement can be told. Seeds and accounts that a person decided are left out. With --json nobody is asked.
     """
     asked = _Asked(
-        place=find_place(place), crawl=crawl, judge=judge, said=said, size=sample, who=who, posts=posts, labels=labels,
+        place=find_store(place), crawl=crawl, judge=judge, said=said, size=sample, who=who, posts=posts, labels=labels,
         output=Output(as_json=as_json),
     )  # fmt: skip
     if judge == JUDGE and said not in VALUES:
@@ -72,7 +72,7 @@ def command(
 async def _judge(asked: _Asked) -> tuple[str, Labelled]:
     clock = RealClock()
     given = labelling.labels_in(asked.labels, asked.who) if asked.labels is not None else None
-    async with opened_place(asked.place, clock) as database:
+    async with opened_store(asked.place, clock) as database:
         crawl, name = await one_crawl(database, asked.place, asked.crawl)
         group = Group(crawl, asked.judge, asked.said)
         async with database.transaction() as tx:
@@ -97,7 +97,7 @@ async def _judge(asked: _Asked) -> tuple[str, Labelled]:
 async def _ask(database: Database, group: Group, asked: _Asked) -> None:
     crawl = group.crawl
     async with database.reading() as tx:
-        accounts = await read_sample(tx, crawl, asked.judge, asked.said)
+        accounts = await read_drawn_accounts(tx, crawl, asked.judge, asked.said)
         labels = await read_labels(tx, crawl, asked.judge, asked.said)
 
     async def shown(account: JudgedAccount) -> Any:

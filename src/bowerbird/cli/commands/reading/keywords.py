@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from bowerbird.cli.keywords import labelling, showing
 from bowerbird.cli.screens.output import JsonFlag, Output
-from bowerbird.cli.which import CrawlOption, Place, PlaceArgument, crawl_of_file, find_place, opened_place, read_place
+from bowerbird.cli.which import CrawlOption, NamedStore, StoreArgument, crawl_of_file, find_store, opened_store, read_store
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.event.orders import obey
@@ -60,14 +60,14 @@ _USES: Mapping[str, tuple[Action, ...]] = {
 class _Asked(Struct, frozen=True, kw_only=True):
     """What a user wants to know or to say."""
 
-    place: Place
+    place: NamedStore
     crawl: str | None
     term: str
     output: Output
 
 
 def command(
-    place: PlaceArgument = None,
+    place: StoreArgument = None,
     action: Annotated[str | None, typer.Argument(metavar="[ACTION]", help=f"{', '.join(Action)}; default: show.")] = None,
     term: Annotated[
         str | None,
@@ -108,7 +108,7 @@ def command(
     given = {"--frames": frames, "--related": related_to, "--plot": plot, "--since": since, "--until": until}
     _check(does, term, {**given, "--box": box, "--like": like, "--labels": labels}, place or "STORE")
     output = Output(as_json=as_json)
-    asked = _Asked(place=find_place(place), crawl=crawl, term=term or related_to or "", output=output)
+    asked = _Asked(place=find_store(place), crawl=crawl, term=term or related_to or "", output=output)
     if does is Action.SEEDS:
         wish = Wish(since=since, until=until, box=_box(box), examples=tuple(like or ()))
         output.result(asyncio.run(_seeds(asked, wish)))
@@ -155,7 +155,7 @@ async def _event(database: Database, asked: _Asked) -> tuple[int, str]:
 
 async def _show(asked: _Asked, plot: Path | None, *, related_to: str | None, is_by_frame: bool) -> dict[str, Any]:
     output = asked.output
-    async with read_place(asked.place, RealClock()) as database:
+    async with read_store(asked.place, RealClock()) as database:
         crawl, name = await _event(database, asked)
         async with database.reading() as tx:
             figure = await _plot(tx, asked, name, plot) if plot is not None else {}
@@ -188,7 +188,7 @@ async def _plot(tx: Any, asked: _Asked, name: str, path: Path) -> dict[str, Any]
 
 
 async def _why(asked: _Asked, plot: Path | None) -> dict[str, Any]:
-    async with read_place(asked.place, RealClock()) as database:
+    async with read_store(asked.place, RealClock()) as database:
         crawl, name = await _event(database, asked)
         async with database.reading() as tx:
             explained = await explain(tx, crawl, checked(asked.term))
@@ -200,7 +200,7 @@ async def _why(asked: _Asked, plot: Path | None) -> dict[str, Any]:
 
 async def _order(asked: _Asked, action: Action, who: str) -> dict[str, Any]:
     clock = RealClock()
-    async with opened_place(asked.place, clock) as database:
+    async with opened_store(asked.place, clock) as database:
         crawl, name = await _event(database, asked)
         async with database.transaction() as tx:
             changed = await obey(tx, crawl, action.value, asked.term, who, clock.now())
@@ -215,7 +215,7 @@ async def _order(asked: _Asked, action: Action, who: str) -> dict[str, Any]:
 async def _seeds(asked: _Asked, wish: Wish) -> dict[str, Any]:
     if wish == Wish():
         raise UserError("say which posts are of the event: --since and --until, --box, or --like with the text of a post")
-    async with read_place(asked.place, RealClock()) as database, database.reading() as tx:
+    async with read_store(asked.place, RealClock()) as database, database.reading() as tx:
         found = await propose(tx, database.dialect, wish)
     showing.show_proposals(asked.output, found)
     return {"store": asked.place.shown, **msgspec.to_builtins(found)}
@@ -223,7 +223,7 @@ async def _seeds(asked: _Asked, wish: Wish) -> dict[str, Any]:
 
 async def _grade(asked: _Asked, labels: Path | None, tagger: str, *, is_by_frame: bool) -> dict[str, Any]:
     given = labelling.labels_in(labels, tagger) if labels is not None else []
-    async with opened_place(asked.place, RealClock()) as database:
+    async with opened_store(asked.place, RealClock()) as database:
         crawl, name = await _event(database, asked)
         if given:
             await labelling.keep(database, crawl, given)

@@ -8,9 +8,9 @@ from typing import Annotated
 import msgspec
 import typer
 
-from bowerbird.cli.screens import numbers
+from bowerbird.cli.screens.amounts import numbers
 from bowerbird.cli.screens.output import JsonFlag, Output
-from bowerbird.cli.which import Place, PlaceArgument, find_place, meant_crawl, read_place
+from bowerbird.cli.which import NamedStore, StoreArgument, find_store, meant_crawl, read_store
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.reports.reader import Reader
@@ -18,19 +18,19 @@ from bowerbird.reports.studies.overlap import Overlap, Shared, read_overlap
 
 
 def command(
-    place: PlaceArgument = None,
+    place: StoreArgument = None,
     crawl: Annotated[str | None, typer.Option("--crawl", help="Which crawl, where a database holds several.")] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Say which posts were found by search only, by streams only, or by both, day by day. Changes nothing."""
     output = Output(as_json=as_json)
-    overlap = asyncio.run(_read(find_place(place), crawl))
+    overlap = asyncio.run(_read(find_store(place), crawl))
     _show(output, overlap)
     output.result(msgspec.to_builtins(overlap))
 
 
-async def _read(place: Place, crawl: str | None) -> Overlap:
-    async with read_place(place, RealClock()) as database:
+async def _read(place: NamedStore, crawl: str | None) -> Overlap:
+    async with read_store(place, RealClock()) as database:
         names = [each.name for each in await Reader(database).crawls()]
         chosen = await meant_crawl(database, place, crawl) or (names[0] if len(names) == 1 else None)
         if chosen is None:

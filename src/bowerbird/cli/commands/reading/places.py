@@ -7,27 +7,27 @@ from pathlib import Path
 from typing import Any
 
 from bowerbird.cli.screens.output import JsonFlag, Output
-from bowerbird.cli.which import Place, PlaceArgument, find_place, read_place
+from bowerbird.cli.which import NamedStore, StoreArgument, find_store, read_store
 from bowerbird.clock import RealClock
 from bowerbird.model import Source
 from bowerbird.reports.counting.places import PlaceCount, Sharing, read_places
 
 
-def command(place: PlaceArgument = None, as_json: JsonFlag = False) -> None:
+def command(place: StoreArgument = None, as_json: JsonFlag = False) -> None:
     """Say who and what belongs to the places of a crawl, by what decided, and how much the places overlap (Jaccard)."""
     output = Output(as_json=as_json)
-    found = find_place(place)
+    found = find_store(place)
     places, overlaps = asyncio.run(_read(found))
     _show(output, places, overlaps)
     output.result(values_of(found.shown, places, overlaps))
 
 
-async def _read(place: Place) -> tuple[list[PlaceCount], list[Sharing]]:
-    async with read_place(place, RealClock()) as database:
+async def _read(place: NamedStore) -> tuple[list[PlaceCount], list[Sharing]]:
+    async with read_store(place, RealClock()) as database:
         return await read_places(database, _names(place))
 
 
-def _names(place: Place) -> tuple[str, ...]:
+def _names(place: NamedStore) -> tuple[str, ...]:
     """The places that the crawl file names, in its order."""
     if place.file is None:
         return ()

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
-from bowerbird.cli.screens import numbers
+from bowerbird.cli.screens.amounts import numbers
 from bowerbird.cli.screens.output import JsonFlag, Output
-from bowerbird.cli.which import find_place, read_place
+from bowerbird.cli.which import find_store, read_store
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.export.querying.duck import ask, exported, folder_for, named_tables, opened, written
@@ -56,10 +56,10 @@ def command(
 def _tables(sql: str, place: str | None, folder: Path) -> dict[str, str]:
     if place is not None and (Path(place).is_dir() or place.endswith(".parquet")):
         return exported(Path(place))
-    found, tables = find_place(place), named_tables(sql)
+    found, tables = find_store(place), named_tables(sql)
 
     async def write() -> dict[str, str]:
-        async with read_place(found, RealClock()) as database:
+        async with read_store(found, RealClock()) as database:
             return await written(database, tables, folder, RealClock())
 
     return asyncio.run(write())

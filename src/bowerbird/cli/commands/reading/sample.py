@@ -10,11 +10,11 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from bowerbird.cli.screens import numbers
+from bowerbird.cli.screens.amounts import numbers
 from bowerbird.cli.screens.line_files import LineFile
 from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.cli.screens.sample_page import figure_values, show_sample
-from bowerbird.cli.which import PlaceArgument, crawl_of_file, find_place, read_place
+from bowerbird.cli.which import StoreArgument, crawl_of_file, find_store, read_store
 from bowerbird.clock import RealClock
 from bowerbird.reports.studies.sample import Account, Sample, read_samples
 
@@ -22,7 +22,7 @@ _COLUMNS = ("key", "id", "handle", "degree", "steps", "weight", "crawl", "servic
 
 
 def command(
-    place: PlaceArgument = None,
+    place: StoreArgument = None,
     size: Annotated[
         int | None, typer.Option("--size", min=1, help="Draw so many accounts at most, of the same weight; default: all met.")
     ] = None,
@@ -36,10 +36,10 @@ def command(
     A mean over the sample is a mean over all accounts when each account counts with its weight. Who asked not to be collected is
     part of the estimates, but not of the list.
     """
-    output, found = Output(as_json=as_json), find_place(place)
+    output, found = Output(as_json=as_json), find_store(place)
 
     async def read() -> list[Sample]:
-        async with read_place(found, RealClock()) as database:
+        async with read_store(found, RealClock()) as database:
             return await read_samples(database, await crawl_of_file(database, found))
 
     samples = asyncio.run(read())

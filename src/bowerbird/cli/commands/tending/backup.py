@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bowerbird.cli.media_folders import media_folders
-from bowerbird.cli.screens import numbers
+from bowerbird.cli.screens.amounts import numbers
 from bowerbird.cli.screens.copying import shown
 from bowerbird.cli.screens.output import JsonFlag, Output
-from bowerbird.cli.which import Place, PlaceArgument, find_place, opened_place
+from bowerbird.cli.which import NamedStore, StoreArgument, find_store, opened_store
 from bowerbird.clock import RealClock
-from bowerbird.db.backup import back_up
+from bowerbird.db.files.backup import back_up
 
 if TYPE_CHECKING:
     from bowerbird.export.media_copies import MediaCopied
@@ -25,7 +25,7 @@ EndpointOption = Annotated[str | None, typer.Option("--endpoint", metavar="URL",
 
 
 def command(
-    place: PlaceArgument = None,
+    place: StoreArgument = None,
     target: Annotated[
         Path | None, typer.Argument(metavar="[OUTFILE]", help="Where to; default: beside it, with the time in its name.")
     ] = None,
@@ -47,7 +47,7 @@ def command(
     pictures and films are copied too, those that are not there yet, and every one of them is read again and checked by its hash.
     Exit code 3: some of them are missing or damaged where they should be.
     """
-    found, clock, output = find_place(place), RealClock(), Output(as_json=as_json)
+    found, clock, output = find_store(place), RealClock(), Output(as_json=as_json)
     target = target or backup_name(found.store, clock.now())
     copied = asyncio.run(back_up(found.store, target, clock, shown(output)))
     output.line(f"Copied {found.shown} to {target}: {copied.rows:,} rows, {copied.size / 1e6:,.1f} MB, checked.")
@@ -61,17 +61,17 @@ def command(
 
 
 async def _media(
-    place: Place, backup: Path, where: str, named: Path | None, endpoint: str | None, output: Output, *, prunes: bool
+    place: NamedStore, backup: Path, where: str, named: Path | None, endpoint: str | None, output: Output, *, prunes: bool
 ) -> MediaCopied:
     """Copies the media that the backup knows of: both are of one moment."""
     # Loaded when it is needed: an object store brings a lot along.
-    from bowerbird.export.media_copies import copy_media, place_at, write_manifest
+    from bowerbird.export.media_copies import copy_media, location_at, write_manifest
 
-    clock, target = RealClock(), place_at(where, endpoint)
-    async with opened_place(Place(str(backup)), clock) as database:
+    clock, target = RealClock(), location_at(where, endpoint)
+    async with opened_store(NamedStore(str(backup)), clock) as database:
         async with database.reading() as tx:
             folders = await media_folders(tx, place, named)
-        done = await copy_media(database, [place_at(each) for each in folders], target, _told(output), prunes=prunes)
+        done = await copy_media(database, [location_at(each) for each in folders], target, _told(output), prunes=prunes)
     await asyncio.to_thread(write_manifest, target, done)
     show_media(output, done, target.shown)
     return done

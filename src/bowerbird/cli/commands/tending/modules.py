@@ -11,23 +11,34 @@ import msgspec
 import typer
 from msgspec import Struct
 
-from bowerbird.app.modules.by_hand import check_trust, stored_flow, surroundings_by_hand
-from bowerbird.app.modules.runners import runner_by_hand
+from bowerbird.app.modules_by_hand import surroundings_by_hand
 from bowerbird.cli.commands.crawling.credentials import VaultOption, open_vault
 from bowerbird.cli.module_screens import showing
 from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.cli.store_addresses import read_plan
-from bowerbird.cli.which import CrawlOption, Place, PlaceArgument, find_place, meant_crawl, one_crawl, opened_place, read_place
+from bowerbird.cli.which import (
+    CrawlOption,
+    NamedStore,
+    StoreArgument,
+    find_store,
+    meant_crawl,
+    one_crawl,
+    opened_store,
+    read_store,
+)
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.flows.language.spelling import meant
 from bowerbird.model.subjects.community import Community
 from bowerbird.modules.running.found import KnownModules
 from bowerbird.modules.running.runner import Ran
+from bowerbird.modules.running.runners import runner_by_hand
+from bowerbird.modules.running.trust import check_trust
 from bowerbird.ports import Messenger
-from bowerbird.reports.modules import average, read_history, read_standings
+from bowerbird.reports.modules import average, read_history, read_module_states
 from bowerbird.reports.place_names import read_names, say
 from bowerbird.settings import load_settings
+from bowerbird.starting.stored_lanes import stored_flow
 from bowerbird.transport.messages import OutsideMessenger
 
 FAILED = 3
@@ -52,14 +63,14 @@ _OF_A_NAME = {Action.CONFIRM: "confirmed", Action.REFUSE: "refused"}
 class _Asked(Struct, frozen=True, kw_only=True):
     """What a user wants."""
 
-    place: Place
+    place: NamedStore
     crawl: str | None
     name: str
     output: Output
 
 
 def command(
-    place: PlaceArgument = None,
+    place: StoreArgument = None,
     action: Annotated[str | None, typer.Argument(metavar="[ACTION]", help=f"{', '.join(Action)}; default: list.")] = None,
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="For run and runs: the module. For confirm and refuse: a name.")
@@ -78,7 +89,7 @@ def command(
     `names` lists the names of places that the module `place_names` proposes; `confirm NAME` and `refuse NAME` decide.
     """
     place, does, name = _words(place, action, name)
-    asked = _Asked(place=find_place(place), crawl=crawl, name=name or "", output=Output(as_json=as_json))
+    asked = _Asked(place=find_store(place), crawl=crawl, name=name or "", output=Output(as_json=as_json))
     if does is Action.LIST:
         asked.output.result(asyncio.run(_list(asked)))
     elif does is Action.RUNS:
@@ -117,16 +128,16 @@ def _words(place: str | None, action: str | None, name: str | None) -> tuple[str
 
 
 async def _list(asked: _Asked) -> dict[str, Any]:
-    async with read_place(asked.place, clock := RealClock()) as database:
+    async with read_store(asked.place, clock := RealClock()) as database:
         crawl = await meant_crawl(database, asked.place, asked.crawl)
         async with database.reading() as tx:
-            found = await read_standings(tx, KnownModules(), crawl)
-    showing.show_standings(asked.output, found, clock.now())
-    return {"store": asked.place.shown, "modules": [showing.standing_values(each) for each in found]}
+            found = await read_module_states(tx, KnownModules(), crawl)
+    showing.show_states(asked.output, found, clock.now())
+    return {"store": asked.place.shown, "modules": [showing.state_values(each) for each in found]}
 
 
 async def _runs(asked: _Asked, most: int) -> dict[str, Any]:
-    async with read_place(asked.place, clock := RealClock()) as database:
+    async with read_store(asked.place, clock := RealClock()) as database:
         crawl = (await one_crawl(database, asked.place, asked.crawl))[1]
         async with database.reading() as tx:
             found = await read_history(tx, crawl, asked.name, most)
@@ -135,13 +146,13 @@ async def _runs(asked: _Asked, most: int) -> dict[str, Any]:
     return {**values, "average": showing.average_values(average(found))}
 
 
-def _community(place: Place) -> Community | None:
+def _community(place: NamedStore) -> Community | None:
     """Whom the crawl is about, where its file is named and says it."""
     return None if place.file is None else read_plan(Path(place.file), may_lack_seeds=True).community
 
 
 async def _names(asked: _Asked) -> dict[str, Any]:
-    async with read_place(asked.place, RealClock()) as database:
+    async with read_store(asked.place, RealClock()) as database:
         crawl = (await one_crawl(database, asked.place, asked.crawl))[1]
         async with database.reading() as tx:
             found = await read_names(tx, (await stored_flow(tx, crawl))[0])
@@ -151,7 +162,7 @@ async def _names(asked: _Asked) -> dict[str, Any]:
 
 async def _say(asked: _Asked, said: str, who: str) -> dict[str, Any]:
     clock = RealClock()
-    async with opened_place(asked.place, clock) as database:
+    async with opened_store(asked.place, clock) as database:
         crawl = (await one_crawl(database, asked.place, asked.crawl))[1]
         async with database.transaction() as tx:
             await say(tx, (await stored_flow(tx, crawl))[0], asked.name, said, who, clock.now())
@@ -161,7 +172,7 @@ async def _say(asked: _Asked, said: str, who: str) -> dict[str, Any]:
 
 async def _run(asked: _Asked, messenger: Messenger) -> tuple[Ran, dict[str, Any]]:
     clock = RealClock()
-    async with opened_place(asked.place, clock) as database:
+    async with opened_store(asked.place, clock) as database:
         crawl = (await one_crawl(database, asked.place, asked.crawl))[1]
         async with surroundings_by_hand(database, crawl, clock, messenger, _community(asked.place)) as (flow, around):
             check_trust(asked.name, flow, has_file=asked.place.file is not None)

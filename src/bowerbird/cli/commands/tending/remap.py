@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 
 from bowerbird import __version__
 from bowerbird.cli.exports.pace import Pace
-from bowerbird.cli.screens import numbers
+from bowerbird.cli.screens.amounts import numbers
 from bowerbird.cli.screens.output import JsonFlag, Output
-from bowerbird.cli.which import Place, PlaceArgument, find_place, opened_place
+from bowerbird.cli.which import NamedStore, StoreArgument, find_store, opened_store
 from bowerbird.clock import RealClock
 from bowerbird.crawl.process.patience import patiently
 from bowerbird.ports import Clock, Database
@@ -21,13 +21,13 @@ _REST = timedelta(milliseconds=10)
 """Between two batches: whoever waits for the database comes first."""
 
 
-def command(place: PlaceArgument = None, as_json: JsonFlag = False) -> None:
+def command(place: StoreArgument = None, as_json: JsonFlag = False) -> None:
     """Read the stored payloads of accounts and posts again with today's parsers, and store what they say now. Nobody is called.
 
     It works beside running crawls, and goes on after an interruption when it is called again. Counters, times, references and
     what was deleted stay as they are; the history of accounts and posts gets no line.
     """
-    output, found = Output(as_json=as_json), find_place(place)
+    output, found = Output(as_json=as_json), find_store(place)
     run = asyncio.run(_remap(found, output))
     changed = f"{numbers.many(run.changed, 'item')} changed" if run.changed else "nothing changed"
     output.line(f"{numbers.many(run.items, 'payload')} read again with the parsers of bowerbird {__version__}; {changed}.")
@@ -39,9 +39,9 @@ def command(place: PlaceArgument = None, as_json: JsonFlag = False) -> None:
     output.result({"store": found.shown, "version": __version__, **figures, "fields": dict(sorted(run.fields.items()))})
 
 
-async def _remap(place: Place, output: Output) -> Run:
+async def _remap(place: NamedStore, output: Output) -> Run:
     clock = RealClock()
-    async with opened_place(place, clock) as database:
+    async with opened_store(place, clock) as database:
         await database.migrate()
         run, is_resumed = await begin(database, __version__, clock.now())
         if is_resumed:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bowerbird.cli.commands.tending.backup import INCOMPLETE, EndpointOption, media_values, show_media
-from bowerbird.cli.screens import numbers
+from bowerbird.cli.screens.amounts import numbers
 from bowerbird.cli.screens.copying import shown
 from bowerbird.cli.screens.output import JsonFlag, Output
-from bowerbird.cli.which import Place, find_place, opened_place
+from bowerbird.cli.which import NamedStore, find_store, opened_store
 from bowerbird.clock import RealClock
 from bowerbird.db.addresses import public
-from bowerbird.db.backup import Said, restore
+from bowerbird.db.files.backup import Said, restore
 from bowerbird.store.absences.forgetting import Forgotten, forget_as_in
 from bowerbird.store.forgetting.requests import Forgetter, Wish
 from bowerbird.store.opening import open_store
@@ -52,7 +52,7 @@ def command(
     """
     output = Output(as_json=as_json)
     lists = [Path(each) for each in like or () if each.endswith(".txt")]
-    stores = [find_place(each) for each in like or () if not each.endswith(".txt")]
+    stores = [find_store(each) for each in like or () if not each.endswith(".txt")]
     copied = asyncio.run(restore(backup, store, RealClock(), shown(output)))
     output.line(f"Restored {copied.rows:,} rows of {backup} into {public(store)}.")
     forgotten = asyncio.run(_forget(store, stores, lists, shown(output))) if like else Forgotten()
@@ -76,18 +76,18 @@ def command(
 async def _media(store: str, where: str, folder: Path, endpoint: str | None) -> MediaCopied:
     """Brings back what the restored store keeps: what was deleted since is not brought back."""
     # Loaded when it is needed: an object store brings a lot along.
-    from bowerbird.export.media_copies import copy_media, place_at
+    from bowerbird.export.media_copies import copy_media, location_at
 
     async with open_store(store, RealClock()) as database:
-        return await copy_media(database, [place_at(where, endpoint)], place_at(str(folder)))
+        return await copy_media(database, [location_at(where, endpoint)], location_at(str(folder)))
 
 
-async def _forget(store: str, stores: Sequence[Place], lists: Sequence[Path], said: Said) -> Forgotten:
+async def _forget(store: str, stores: Sequence[NamedStore], lists: Sequence[Path], said: Said) -> Forgotten:
     """Deletes what other stores and lists know to be deleted."""
     clock, forgotten = RealClock(), Forgotten()
     async with open_store(store, clock) as database:
         for place in stores:
-            async with opened_place(place, clock) as known:
+            async with opened_store(place, clock) as known:
                 forgotten.add(await forget_as_in(known, database, clock, said))
         for path in lists:
             wish = Wish(who=f"the list {path.name}", why="kept out by it", lines=tuple(path.read_text("utf-8").splitlines()))

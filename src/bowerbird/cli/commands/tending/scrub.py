@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 from msgspec import Struct
 
-from bowerbird.cli.screens import numbers
+from bowerbird.cli.screens.amounts import numbers
 from bowerbird.cli.screens.copying import shown
 from bowerbird.cli.screens.output import JsonFlag, Output
-from bowerbird.cli.which import Place, PlaceArgument, find_place, opened_place
+from bowerbird.cli.which import NamedStore, StoreArgument, find_store, opened_store
 from bowerbird.clock import RealClock, to_micros
-from bowerbird.crawl.process.running import living
-from bowerbird.db.rewriting import rewrite
+from bowerbird.crawl.process.workers.running import living
+from bowerbird.db.files.rewriting import rewrite
 from bowerbird.errors import UserError
 from bowerbird.ports import Clock
 from bowerbird.reports.status.health import read_size
@@ -32,7 +32,7 @@ class _Scrubbed(Struct, frozen=True):
 
 
 def command(
-    place: PlaceArgument = None,
+    place: StoreArgument = None,
     like: Annotated[
         str | None,
         typer.Option("--like", metavar="STORE", help="Also delete here what this store knows to be deleted: for older backups."),
@@ -43,8 +43,8 @@ def command(
 
     Content leaves the tables when its deletion is learned; this removes the last copies that databases leave in unused places.
     """
-    output, found = Output(as_json=as_json), find_place(place)
-    done = asyncio.run(_scrub(found, find_place(like) if like else None, shown(output)))
+    output, found = Output(as_json=as_json), find_store(place)
+    done = asyncio.run(_scrub(found, find_store(like) if like else None, shown(output)))
     forgotten = done.forgotten
     if like:
         output.line(
@@ -55,9 +55,9 @@ def command(
     output.result({"store": found.shown, **sizes, "users": forgotten.users, "posts": forgotten.posts})
 
 
-async def _scrub(place: Place, like: Place | None, said: Said) -> _Scrubbed:
+async def _scrub(place: NamedStore, like: NamedStore | None, said: Said) -> _Scrubbed:
     clock, forgotten = RealClock(), Forgotten()
-    async with opened_place(place, clock) as database:
+    async with opened_store(place, clock) as database:
         async with database.reading() as tx:
             workers = await living(tx, None, clock.now())
             before = await read_size(tx, database)
@@ -68,7 +68,7 @@ async def _scrub(place: Place, like: Place | None, said: Said) -> _Scrubbed:
             )
         await repack(database, clock, said)
         if like is not None:
-            async with opened_place(like, clock) as known:
+            async with opened_store(like, clock) as known:
                 forgotten = await forget_as_in(known, database, clock, said)
         async with database.transaction() as tx:
             await forget_old(tx, to_micros(clock.now()))
@@ -76,6 +76,6 @@ async def _scrub(place: Place, like: Place | None, said: Said) -> _Scrubbed:
     return _Scrubbed(before, await _size(place, clock), forgotten)
 
 
-async def _size(place: Place, clock: Clock) -> int:
-    async with opened_place(place, clock) as database, database.reading() as tx:
+async def _size(place: NamedStore, clock: Clock) -> int:
+    async with opened_store(place, clock) as database, database.reading() as tx:
         return await read_size(tx, database)

@@ -6,20 +6,20 @@ import asyncio
 
 from bowerbird.cli.screens.copying import shown
 from bowerbird.cli.screens.output import JsonFlag, Output
-from bowerbird.cli.which import Place, PlaceArgument, find_place, opened_as_is
+from bowerbird.cli.which import NamedStore, StoreArgument, find_store, opened_as_is
 from bowerbird.clock import RealClock
-from bowerbird.crawl.process.running import living
+from bowerbird.crawl.process.workers.running import living
 from bowerbird.db.versions import newest
 from bowerbird.errors import UserError
 from bowerbird.store.payloads.repacking import Said, repack
 
 
-def command(place: PlaceArgument = None, as_json: JsonFlag = False) -> None:
+def command(place: StoreArgument = None, as_json: JsonFlag = False) -> None:
     """Bring the store of an older bowerbird up to date, so that every command can read it. Nothing is called and nothing lost.
 
     Crawls that run on it must be stopped first. A store that is up to date is left as it is.
     """
-    output, found = Output(as_json=as_json), find_place(place)
+    output, found = Output(as_json=as_json), find_store(place)
     before = asyncio.run(_upgrade(found, shown(output)))
     if before >= newest():
         output.line(f"{found.shown} is of version {before} already: nothing to do.")
@@ -28,7 +28,7 @@ def command(place: PlaceArgument = None, as_json: JsonFlag = False) -> None:
     output.result({"store": found.shown, "from": before, "to": max(before, newest())})
 
 
-async def _upgrade(place: Place, said: Said) -> int:
+async def _upgrade(place: NamedStore, said: Said) -> int:
     clock = RealClock()
     async with opened_as_is(place, clock) as (database, version):
         if version < newest():

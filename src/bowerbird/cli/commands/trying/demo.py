@@ -14,7 +14,7 @@ import typer
 from msgspec import Struct, structs
 
 from bowerbird.app import Outside, open_crawl
-from bowerbird.cli.dashboards.beside import Beside, DashboardFlag, DashboardPort, check_installed, dashboard_beside
+from bowerbird.cli.dashboards.shown import DashboardFlag, DashboardOptions, DashboardPort, check_installed, dashboard_shown
 from bowerbird.cli.demo_stage.company import in_company
 from bowerbird.cli.demo_stage.found import Found, compare
 from bowerbird.cli.demo_stage.scene import Scene, lasting, opened_scene
@@ -27,6 +27,7 @@ from bowerbird.cli.live.views import chosen_view
 from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.clock import RealClock
 from bowerbird.model import CrawlState
+from bowerbird.model.networks import FIRST
 from bowerbird.settings import load_settings
 from bowerbird.simulated.service import DIALECTS
 from bowerbird.transport import HttpTransport
@@ -41,9 +42,7 @@ def command(
             "--seconds", min=3, max=3_600, help="End after this time at the latest.", show_default="40, with a dashboard none"
         ),
     ] = None,
-    dialect: Annotated[
-        str, typer.Option("--dialect", metavar="|".join(DIALECTS), help="Which API the service speaks.")
-    ] = "mastodon",
+    dialect: Annotated[str, typer.Option("--dialect", metavar="|".join(DIALECTS), help="Which API the service speaks.")] = FIRST,
     seed: Annotated[int, typer.Option("--seed", help="Another seed is another world.")] = 1,
     dashboard: DashboardFlag = False,
     port: DashboardPort = None,
@@ -64,7 +63,7 @@ def command(
     time = timedelta(seconds=seconds) if seconds else None if dashboard else _USUAL
     if not quiet:
         output.line("Building a simulated microblog and serving it over HTTP on this machine ...", style="dim")
-    wish = _Wish(dialect, seed, time, Beside(port=port, opens=opens) if dashboard else None)
+    wish = _Wish(dialect, seed, time, DashboardOptions(port=port, opens=opens) if dashboard else None)
     scene, run, found = asyncio.run(_play(wish, chosen_view(as_json=as_json, is_quiet=quiet)))
     show_verdict(output, scene, run, found)
     output.result({**report_values(run), **verdict_values(scene, found)})
@@ -76,7 +75,7 @@ class _Wish(Struct, frozen=True):
     seed: int
     time: timedelta | None
     """Whoever looks at it in a browser ends it with Ctrl-C."""
-    shown: Beside | None
+    shown: DashboardOptions | None
 
 
 async def _play(wish: _Wish, view: View) -> tuple[Scene, Run, Found]:
@@ -109,7 +108,7 @@ async def _shown(scene: Scene, wish: _Wish, view: View) -> AsyncIterator[None]:
     vault = demo_vault(scene.folder)
     keep_tokens(vault, scene.vault)
     shown = structs.replace(wish.shown, vault=vault.path)
-    async with dashboard_beside(scene.plan.store, view.say, shown), in_company(scene.folder, wish.seed, view.say):
+    async with dashboard_shown(scene.plan.store, view.say, shown), in_company(scene.folder, wish.seed, view.say):
         yield
 
 

@@ -12,6 +12,7 @@ from bowerbird.cli.commands.trying.evaluate_communities import community, nation
 from bowerbird.cli.commands.trying.evaluate_keywords import keywords
 from bowerbird.cli.commands.trying.evaluate_people import language, profiles
 from bowerbird.cli.screens.output import JsonFlag, Output
+from bowerbird.model.networks import FIRST
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 app.command()(keywords)
@@ -285,7 +286,7 @@ def places(
 def plan(
     scale: Annotated[float, typer.Option(min=0.01, max=10, help="Size of the crawls; smaller ones depend more on chance.")] = 1.0,
     seed: Annotated[int, typer.Option(help="Another seed is other worlds.")] = 1,
-    provider: Annotated[str, typer.Option(help="The network that is planned for and crawled.")] = "mastodon",
+    provider: Annotated[str, typer.Option(help="The network that is planned for and crawled.")] = FIRST,
     as_json: JsonFlag = False,
 ) -> None:
     """Does what `bowerbird plan` says come true? Takes a few minutes. Exit code 1 if a figure is off by more than a fifth."""

@@ -14,11 +14,12 @@ from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.clock import RealClock
 from bowerbird.crawl.access.how_to_add import add_line, best_kinds, free_name
 from bowerbird.errors import UserError
+from bowerbird.model.networks import FIRST
 from bowerbird.providers import provider
 from bowerbird.simulated.faults import KINDS, MESSAGE_KINDS, Faults
-from bowerbird.simulated.http import serve
 from bowerbird.simulated.scale import Scale
 from bowerbird.simulated.service import DIALECTS, FLAVOURS, Setup, SimulatedService, simulate
+from bowerbird.simulated.serving.http import serve
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.simulated.world.hashing import generator
 
@@ -26,7 +27,7 @@ _FLAVOURS = [name for names in FLAVOURS.values() for name in names]
 
 
 def command(
-    dialect: Annotated[str, typer.Option(help=f"Which API to speak: {' or '.join(DIALECTS)}.")] = "mastodon",
+    dialect: Annotated[str, typer.Option(help=f"Which API to speak: {' or '.join(DIALECTS)}.")] = FIRST,
     flavour: Annotated[
         str, typer.Option(help=f"Which server of that API to be: {', '.join(_FLAVOURS)}.", show_default="the newest")
     ] = "",

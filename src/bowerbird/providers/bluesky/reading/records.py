@@ -175,63 +175,56 @@ def is_doubtful(created_at: datetime | None, listed_at: datetime | None) -> bool
 def post_of(uri: AtUri, record: PostRecord, raw: bytes, seen: Seen = UNSEEN) -> Post:
     """A post; without a service's word its record key tells when it was taken in."""
     created_at, listed_at = iso(record.created_at), seen.listed_at or tid_time(uri.rkey)
-    reply_to = record.reply.parent.uri if record.reply and record.reply.parent else ""
-    quote_of = _quoted(record.embed)
+    reply, embed = record.reply, record.embed
+    reply_to = reply.parent.uri if reply and reply.parent else ""
+    quote_of = _quoted(embed) if embed else None
     labels = seen.labels
     if record.labels is not None:
         labels = tuple(dict.fromkeys((*labels, *label_names(record.labels.values))))
-    name = record_uri(*uri)
+    name = record_uri(uri)
     tags, cashtags, mentions, links = _named(record)
-    return Post(
-        id=name,
-        key=name,
-        author=uri.authority,
-        kind=PostKind.REPLY if reply_to else PostKind.QUOTE if quote_of else PostKind.POST,
-        created_at=created_at,
-        listed_at=listed_at,
-        is_time_doubtful=is_doubtful(created_at, listed_at),
-        text=record.text,
-        language=record.langs[0] if record.langs else None,
-        reply_to=reply_to or None,
-        quote_of=quote_of,
-        root=(record.reply.root.uri if record.reply and record.reply.root else "") or None,
-        replies=seen.replies,
-        reposts=seen.reposts,
-        likes=seen.likes,
-        quotes=seen.quotes,
-        is_sensitive=not _ADULT.isdisjoint(labels),
+    # Some by their place: Python puts a call's names into a dict when they are too many, which takes six times as long.
+    post = Post(
+        name,
+        name,
+        uri.authority,
+        PostKind.REPLY if reply_to else PostKind.QUOTE if quote_of else PostKind.POST,
+        created_at,
+        listed_at,
+        is_doubtful(created_at, listed_at),
+        record.text,
+        None,
+        record.langs[0] if record.langs else None,
+        reply_to or None,
+        None,
+        quote_of,
+        (reply.root.uri if reply and reply.root else "") or None,
+        is_sensitive=bool(labels) and not _ADULT.isdisjoint(labels),
         labels=labels,
         tags=tags,
-        cashtags=cashtags,
         mentions=mentions,
         links=links,
-        media=_media(record.embed, uri.authority, seen.addresses) if record.embed else (),
+        media=_media(embed, uri.authority, seen.addresses) if embed else (),
         raw=raw,
     )
+    if seen.replies is seen.reposts is seen.likes is seen.quotes is None and not cashtags:
+        return post
+    return replace(post, replies=seen.replies, reposts=seen.reposts, likes=seen.likes, quotes=seen.quotes, cashtags=cashtags)
 
 
 def written_repost(uri: AtUri, raw: bytes, listed_at: datetime | None = None) -> Post:
     """A repost as its author's repository holds it; the record may name the repost through which it came."""
     record = repost_records.read(raw)
-    original, via = record_uri(*identity(record.subject.uri)), at_uri(record.via.uri) if record.via else None
+    original, via = record_uri(identity(record.subject.uri)), at_uri(record.via.uri) if record.via else None
     post = repost_of(uri, original, iso(record.created_at), raw, listed_at)
     return replace(post, via=str(via)) if via is not None and via.rkey else post
 
 
 def repost_of(uri: AtUri, original: str, created_at: datetime | None, raw: bytes, listed_at: datetime | None = None) -> Post:
     """A repost: a record of its own, without words."""
-    listed_at, name = listed_at or tid_time(uri.rkey), record_uri(*uri)
-    return Post(
-        id=name,
-        key=name,
-        author=uri.authority,
-        kind=PostKind.REPOST,
-        created_at=created_at,
-        listed_at=listed_at,
-        is_time_doubtful=is_doubtful(created_at, listed_at),
-        repost_of=original,
-        raw=raw,
-    )
+    listed_at, name = listed_at or tid_time(uri.rkey), record_uri(uri)
+    is_time_doubtful = is_doubtful(created_at, listed_at)
+    return Post(name, name, uri.authority, PostKind.REPOST, created_at, listed_at, is_time_doubtful, repost_of=original, raw=raw)
 
 
 def profile_of(did: str, raw: bytes) -> User:
@@ -252,24 +245,24 @@ def profile_of(did: str, raw: bytes) -> User:
     )
 
 
-def _quoted(embed: _Embed | None) -> str | None:
+def _quoted(embed: _Embed) -> str | None:
     """The post inside; lists, feeds and starter packs may be embedded too, and are not quotes."""
-    record = embed.record if embed else None
+    record = embed.record
     if record is None:
         return None
     text = record.uri or (record.record.uri if record.record else "")
     return text if f"/{POST}/" in text and at_uri(text) else None
 
 
-def _card(embed: _Embed | None) -> str:
+def _card(embed: _Embed) -> str:
     """The address of a link card: alone, or beside a quoted post."""
-    card = (embed.external or (embed.media.external if embed.media else None)) if embed else None
+    card = embed.external or (embed.media.external if embed.media else None)
     return card.uri if card else ""
 
 
 def _named(record: PostRecord) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Hashtags, cashtags, mentioned users and links, each once and in the order of the text."""
-    card = _card(record.embed)
+    card = _card(record.embed) if record.embed else ""
     if not (record.facets or record.tags or card):
         return (), (), (), ()
     features = _features(record.text, record.facets or ())

@@ -99,7 +99,10 @@ class Order:
             self.newest = number
         elif mark in self._marks:
             return False
-        self._remember(mark)
+        self._marks[mark] = None
+        if len(self._marks) > 2 * _REMEMBERED:
+            # Half of them at once: cheaper than one with each event.
+            self._marks = dict.fromkeys(islice(self._marks, _REMEMBERED, None))
         return True
 
     def check(self, number: int) -> None:
@@ -117,9 +120,3 @@ class Order:
     def restart(self) -> None:
         """The service counts anew, perhaps below everything it counted before."""
         self.floor = self.newest = -1
-
-    def _remember(self, mark: Hashable) -> None:
-        self._marks[mark] = None
-        if len(self._marks) > 2 * _REMEMBERED:
-            # Half of them at once: cheaper than one with each event.
-            self._marks = dict.fromkeys(islice(self._marks, _REMEMBERED, None))

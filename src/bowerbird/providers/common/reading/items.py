@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from functools import cached_property
 from typing import Generic, TypeVar, cast
 
 import msgspec
@@ -18,12 +19,15 @@ T = TypeVar("T")
 UNREADABLE = (ValueError, RecursionError)
 """What reading a hostile body can raise: msgspec's errors and bad Unicode are ValueErrors, deep nesting is a RecursionError."""
 
+_BACKSLASH = ord("\\")
 _NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
+_may_have_nul = re.compile(rb"\\u0000").search
+"""In half the time of `in`, which is slow to pass over bytes that are like those of what it looks for."""
 _NUMBERED = re.compile(rb'"((?:[a-z_]{1,30}_)?id)"(\s{0,3}:\s{0,3})(\d{1,30})(?=[\s,}])')
 """An id that came as a number. Inside of texts quotes are escaped, so that nothing there looks like it."""
 UNSENT = Raw(b"")
 """The default of optional nested items."""
-_NOTHING = (b"", b"null")
+_NOTHING = (UNSENT, Raw(b"null"))
 _LARGEST = 2**63 - 1
 _LONGEST_ID = 300
 _raw_list = msgspec.json.Decoder(list[Raw])
@@ -63,11 +67,29 @@ class Reader(Generic[T]):
 
     def read(self, raw: bytes) -> T:
         # PostgreSQL cannot keep U+0000 in text, and no network needs it.
-        source = _NUL.sub(rb"\1", raw) if b"\\u0000" in raw else raw
+        # A single byte is found five times as fast, and most items have no backslash. As a number: of bytes Python first asks
+        # whether they are one, and makes an error to throw away.
+        source = _NUL.sub(rb"\1", raw) if _BACKSLASH in raw and _may_have_nul(raw) else raw
         try:
             return self._strict.decode(source)
         except ValueError:
             return self._slowly(source)
+
+    def read_all(self, raws: Sequence[bytes]) -> list[T] | None:
+        """All of them at once; None where one needs a closer look, and each must be read by itself."""
+        whole = b"[%b]" % b",".join(raws)
+        if _may_have_nul(whole):
+            return None
+        try:
+            found = self._all.decode(whole)
+        except UNREADABLE:
+            return None
+        return found if len(found) == len(raws) else None
+
+    @cached_property
+    def _all(self) -> msgspec.json.Decoder[list[T]]:
+        # Made on first use: most shapes are read one by one.
+        return msgspec.json.Decoder(list[self._shape])  # type: ignore[name-defined]
 
     def _slowly(self, source: bytes) -> T:
         try:
@@ -105,7 +127,7 @@ def count(number: int | None) -> int | None:
 
 def is_there(raw: Raw) -> bool:
     """Whether an optional nested item was sent at all."""
-    return raw is not UNSENT and bytes(raw) not in _NOTHING
+    return raw not in _NOTHING
 
 
 def without(raw: bytes, *nested: Raw) -> bytes:

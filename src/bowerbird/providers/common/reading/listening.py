@@ -132,7 +132,7 @@ class Hearing(Generic[G]):
         """An author wants places forgotten, also those that this batch brings before this word."""
         self.turn()
         self.count()
-        self._pages.append(Page(unplaced=(WithdrawnPlaces(user, up_to),), results=1))
+        self._pages.append(Page(withdrawn_places=(WithdrawnPlaces(user, up_to),), results=1))
         self._results = 0
 
     def note(self, kind: NoticeKind, detail: str, missing: int | None = None) -> None:

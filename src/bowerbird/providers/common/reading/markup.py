@@ -5,7 +5,8 @@ from __future__ import annotations
 import html
 import re
 from functools import lru_cache
-from typing import NamedTuple
+
+from msgspec import Struct
 
 _TAG = re.compile(r"(<[^<>]*>)")
 _NAME = re.compile(r"</?\s*([a-zA-Z0-9]+)")
@@ -21,7 +22,7 @@ _QUOTE = "quote-inline"
 
 
 def plain(markup: str | None) -> str:
-    return text_and_links(markup)[0]
+    return text_and_links(markup).text
 
 
 @lru_cache(maxsize=1024)
@@ -30,7 +31,7 @@ def source_of(markup: str | None) -> str | None:
     return plain(markup) or None
 
 
-class Read(NamedTuple):
+class Read(Struct, frozen=True, gc=False):
     """A post's markup: the readable text, the addresses of its links that are neither mentions nor hashtags, and the hashtags
     that are marked as such, as they were written."""
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from bowerbird.model import COUNTED_SIGNALS, Media, Poll, PollOption, Post, PostKind, Signal, User, ids_at, tags_once
 from bowerbird.providers.common.reading.items import UNREADABLE, UNSENT, Reader, count, is_there
@@ -126,7 +128,7 @@ class _Emoji(Struct, gc=False):
     count: int = 0
 
 
-class Besides(Struct):
+class KinFields(Struct):
     """What Pleroma and its kin say of a status beyond Mastodon's form."""
 
     quote: Raw = UNSENT
@@ -184,27 +186,27 @@ class Status(Struct):
         return self.visibility in _OPEN
 
     @property
-    def besides(self) -> Besides:
+    def kin_fields(self) -> KinFields:
         """What kin of Mastodon tell of quotes and reactions, wherever they write it."""
         if self.pleroma is UNSENT and self.emoji_reactions is None and self.reactions is None and not self.quote_url:
-            return Besides(self.quote, self.quote_id) if self.quote_id or is_there(self.quote) else NOTHING_MORE
-        own = Besides(self.quote, self.quote_id, self.quote_url, self.emoji_reactions or self.reactions)
+            return KinFields(self.quote, self.quote_id) if self.quote_id or is_there(self.quote) else NOTHING_MORE
+        own = KinFields(self.quote, self.quote_id, self.quote_url, self.emoji_reactions or self.reactions)
         try:
-            more = _besides.read(bytes(self.pleroma)) if is_there(self.pleroma) else None
+            more = _kin_fields.read(bytes(self.pleroma)) if is_there(self.pleroma) else None
         except UNREADABLE:
             more = None
         if more is None:
             return own
         quote = own.quote if is_there(own.quote) else more.quote
         emoji = more.emoji_reactions if own.emoji_reactions is None else own.emoji_reactions
-        return Besides(quote, own.quote_id or more.quote_id, own.quote_url or more.quote_url, emoji)
+        return KinFields(quote, own.quote_id or more.quote_id, own.quote_url or more.quote_url, emoji)
 
 
-NOTHING_MORE = Besides()
+NOTHING_MORE = KinFields()
 _pleromas = Reader(_Pleroma)
 accounts = Reader(Account)
 statuses = Reader(Status, "media_attachments", "poll", "tags", "mentions", "application", "emoji_reactions", "reactions")
-_besides = Reader(Besides, "emoji_reactions")
+_kin_fields = Reader(KinFields, "emoji_reactions")
 quotes = Reader(Quote)
 
 
@@ -226,16 +228,16 @@ def _address(address: str | None, why: str) -> str:
 def user_of(account: Account, raw: bytes, status_uri: str | None = None, software: str = "") -> User:
     """The account as a user; of a suspended one only its names and numbers remain. `status_uri`: the post it came with."""
     identity = account.identity(status_uri, software)
-    name, handle = _required(account.id, "account without id"), _handle(account, identity)
+    key, handle = _required(account.id, "account without id"), _handle(account, identity)
     if account.suspended:
-        return User(id=identity, key=name, handle=handle, raw=raw)
+        return User(id=identity, key=key, handle=handle, raw=raw)
     description = plain(account.note)
     signals = _signals(account, description)
     return User(
-        id=identity,
-        key=account.id,
-        handle=handle,
-        name=account.display_name,
+        identity,
+        key,
+        handle,
+        account.display_name,
         description=description,
         location=_location(account),
         url=account.url,
@@ -303,35 +305,43 @@ def repost_of(status: Status, author: User, original: Post, raw: bytes) -> Post:
 
 
 def post_of(
-    status: Status, author: User, raw: bytes, told: Besides, *, reply_to: str | None = None, quote_of: str | None = None
+    status: Status, author: User, raw: bytes, told: KinFields, *, reply_to: str | None = None, quote_of: str | None = None
 ) -> Post:
     said = text_and_links(status.content, has_quote=quote_of is not None)
-    return Post(
-        id=status.global_id,
-        key=_required(status.id, "status without id"),
-        author=author.id,
-        kind=PostKind.REPLY if reply_to else PostKind.QUOTE if quote_of else PostKind.POST,
-        created_at=iso(status.created_at),
+    application = status.application
+    # Some by their place: Python puts a call's names into a dict when they are too many, which takes six times as long.
+    post = Post(
+        status.global_id,
+        _required(status.id, "status without id"),
+        author.id,
+        PostKind.REPLY if reply_to else PostKind.QUOTE if quote_of else PostKind.POST,
+        iso(status.created_at),
         text=said.text,
         language=status.language,
-        reply_to=reply_to,
-        quote_of=quote_of,
         replies=count(status.replies_count),
         reposts=count(status.reblogs_count),
         likes=count(status.favourites_count),
         quotes=count(status.quotes_count),
+        url=status.url,
+        source=application.name if application else None,
+        warning=status.spoiler_text or None,
+        is_sensitive=status.sensitive,
+        links=said.links,
+        raw=raw,
+    )
+    has_parts = said.tags or status.tags or status.mentions or status.media_attachments
+    if not (has_parts or reply_to or quote_of or status.edited_at or status.poll or told.emoji_reactions is not None):
+        return post
+    return replace(
+        post,
+        reply_to=reply_to,
+        quote_of=quote_of,
         emoji=_emoji(told.emoji_reactions) if told.emoji_reactions is not None else None,
         poll=_poll(status.poll) if status.poll else None,
         edited_at=iso(status.edited_at),
-        url=status.url,
-        source=status.application.name if status.application else None,
-        warning=status.spoiler_text or None,
-        is_sensitive=status.sensitive,
-        tags=_tags(said.tags, status.tags) if said.tags or status.tags else (),
-        mentions=_mentions(status.mentions) if status.mentions else (),
-        links=said.links,
-        media=_media(status.media_attachments) if status.media_attachments else (),
-        raw=raw,
+        tags=_tags(said.tags, status.tags),
+        mentions=_mentions(status.mentions or ()),
+        media=_media(status.media_attachments or ()),
     )
 
 
@@ -355,11 +365,11 @@ def _poll(poll: _Poll) -> Poll:
     )
 
 
-def _mentions(mentions: list[_Mention]) -> tuple[str, ...]:
+def _mentions(mentions: Iterable[_Mention]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(mention.id for mention in mentions if mention.id))
 
 
-def _media(attachments: list[_Attachment]) -> tuple[Media, ...]:
+def _media(attachments: Iterable[_Attachment]) -> tuple[Media, ...]:
     # A server's own media ids are not global and its copies move: the origin's address names the file everywhere.
     found = [(item.remote_url or item.url, item) for item in attachments]
     return tuple(Media(id=url, kind=item.type or "unknown", url=url, description=item.description) for url, item in found if url)

@@ -22,4 +22,4 @@ def stored_post(kept: KeptItem) -> Post | None:
         original = Post(id=kept.repost_of or "", key="", author="")
         return repost_of(status, author, original, kept.raw)
     # What of the text only names the quoted post depends on there being one.
-    return post_of(status, author, kept.raw, status.besides, quote_of=kept.quote_of)
+    return post_of(status, author, kept.raw, status.kin_fields, quote_of=kept.quote_of)

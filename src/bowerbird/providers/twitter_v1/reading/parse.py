@@ -13,8 +13,8 @@ from bowerbird.providers.common.reading import headers
 from bowerbird.providers.common.reading.gathering import REPEATED, read_page
 from bowerbird.providers.common.reading.items import Reader, an_object, listed
 from bowerbird.providers.common.snowflakes import below, is_number, oldest, order
-from bowerbird.providers.twitter_v1.reading.besides import bare_users, lists_of
 from bowerbird.providers.twitter_v1.reading.gather import TwitterGathering
+from bowerbird.providers.twitter_v1.reading.lists_and_users import bare_users, lists_of
 from bowerbird.providers.twitter_v1.reading.outcomes import NONE_MATCHES, UNKNOWN_PATH, Verdict, verdict
 from bowerbird.providers.twitter_v1.requests import joined, split
 

@@ -13,8 +13,8 @@ from bowerbird.providers.common.reading.items import UNREADABLE, count, shortene
 from bowerbird.providers.common.snowflakes import oldest, order
 from bowerbird.providers.x.billing import billed
 from bowerbird.providers.x.ids import is_key
-from bowerbird.providers.x.reading.besides import lists, members_of, volumes
 from bowerbird.providers.x.reading.gather import XGathering
+from bowerbird.providers.x.reading.lists_and_volumes import lists, members_of, volumes
 from bowerbird.providers.x.reading.outcomes import Problem, verdict
 from bowerbird.providers.x.reading.shapes import Consumption, consumptions, populars
 

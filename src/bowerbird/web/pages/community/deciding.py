@@ -11,18 +11,19 @@ from starlette.routing import BaseRoute, Route
 
 from bowerbird.community.persons import say, undo
 from bowerbird.crawl.life.controls import Changed
+from bowerbird.db.moment import one_moment
 from bowerbird.errors import UserError
 from bowerbird.model.subjects.community import NO, UNDECIDED, YES
-from bowerbird.ports import Transaction
+from bowerbird.ports import Database, Transaction
 from bowerbird.reports.community.people import Person, Which, read_people, read_person, read_written
 from bowerbird.reports.community.reading import read_why
 from bowerbird.reports.status.summary import CrawlReport
 from bowerbird.web.errors import NotFound
+from bowerbird.web.formats import in_path
 from bowerbird.web.pages.community.frame import LISTS, WORDS, crawl_of, shown, who
 from bowerbird.web.pages.community.people import which_of
 from bowerbird.web.security import Form, Role
 from bowerbird.web.site import Site
-from bowerbird.web.words import in_path
 
 _KEYS = {"y": YES, "n": NO, "u": UNDECIDED}
 _POSTS = 8
@@ -44,17 +45,19 @@ class Card(Struct, frozen=True, kw_only=True):
     """The account before, to go back to."""
 
 
-async def card_of(tx: Transaction, site: Site, person: Person, places: tuple[str, str], last: int) -> Card:
+async def card_of(tx: Transaction, database: Database, person: Person, places: tuple[str, str], last: int) -> Card:
     start, after = places
     posts = await read_written(tx, person.number, _POSTS)
-    _, _, around = await read_why(tx, site.database, person.id, person.number)
+    _, _, around = await read_why(tx, database, person.id, person.number)
     return Card(person=person, posts=tuple(posts), around=around, start=start, after=after, last=last)
 
 
 def routes(site: Site) -> list[BaseRoute]:
     async def page(request: Request) -> Response:
-        crawl, which = await crawl_of(site, request), which_of(request)
-        card = await _next(site, crawl, which, request.query_params.get("after") or _FIRST, 0)
+        which = which_of(request)
+        async with one_moment(site.database) as still:
+            crawl = await crawl_of(still, request)
+            card = await _next(still, crawl, which, request.query_params.get("after") or _FIRST, 0)
         here = f"/community/{in_path(crawl.name)}/decide/{which}"
         return shown(
             site, request, "decide.html", crawl, f"/{which}", card=card, which=which, about=LISTS[which], asked_at=here, told="",
@@ -62,7 +65,7 @@ def routes(site: Site) -> list[BaseRoute]:
         )  # fmt: skip
 
     async def decide(request: Request, form: Form) -> Response:
-        crawl, which = await crawl_of(site, request), which_of(request)
+        crawl, which = await crawl_of(site.database, request), which_of(request)
         key, number = str(form.get("key") or ""), _number(form, "number")
         if key == "back":
             return await _back(site, request, (crawl, which), str(form.get("start") or _FIRST), _number(form, "last"))
@@ -72,7 +75,7 @@ def routes(site: Site) -> list[BaseRoute]:
             told = "Skipped."
         else:
             raise UserError("press y, n, u, s for skip, or z to undo")
-        card = await _next(site, crawl, which, str(form.get("after") or _FIRST), number)
+        card = await _next(site.database, crawl, which, str(form.get("after") or _FIRST), number)
         return _part(site, request, (crawl, which), card, told)
 
     return [
@@ -81,14 +84,14 @@ def routes(site: Site) -> list[BaseRoute]:
     ]
 
 
-async def _next(site: Site, crawl: CrawlReport, which: Which, start: str, last: int) -> Card | None:
+async def _next(database: Database, crawl: CrawlReport, which: Which, start: str, last: int) -> Card | None:
     """The next of a list that no person has decided; a list of what people decided is gone through as it is."""
-    async with site.database.reading() as tx:
+    async with database.reading() as tx:
         while start != _END:
             page = await read_people(tx, crawl.crawl, which, None if start == _FIRST else start, 1)
             after = page.after or _END
             if page.lines and (page.lines[0].decided_by is None or which is Which.PERSONS):
-                return await card_of(tx, site, page.lines[0], (start, after), last)
+                return await card_of(tx, database, page.lines[0], (start, after), last)
             start = after
     return None
 
@@ -127,7 +130,7 @@ async def _back(site: Site, request: Request, where: tuple[CrawlReport, Which], 
     is_undone = await site.act(request, "take back", name, do)
     async with site.database.reading() as tx:
         again = await read_person(tx, last)
-        card = await card_of(tx, site, again or person, (start, start), 0)
+        card = await card_of(tx, site.database, again or person, (start, start), 0)
     return _part(site, request, where, card, f"{name} is as it was." if is_undone else "")
 
 

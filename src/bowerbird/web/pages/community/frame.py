@@ -7,12 +7,14 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from bowerbird.ports import Database
 from bowerbird.reports.community.people import Which
 from bowerbird.reports.community.wording import VALUES, judged_words, leaning_words, signs_of, told_of
+from bowerbird.reports.reader import Reader
 from bowerbird.reports.status.summary import CrawlReport
 from bowerbird.web.errors import NotFound
+from bowerbird.web.formats import in_path
 from bowerbird.web.site import Site
-from bowerbird.web.words import in_path
 
 LISTS = {
     Which.MEMBERS: ("Members", "Judged to belong, the latest first."),
@@ -36,9 +38,10 @@ WORDS: dict[str, Any] = {
 }
 
 
-async def crawl_of(site: Site, request: Request) -> CrawlReport:
+async def crawl_of(database: Database, request: Request) -> CrawlReport:
+    """The crawl that an address names; `database` may be one moment of it, for those who read more."""
     name = request.path_params["name"]
-    crawl = await site.reader.crawl(name)
+    crawl = await Reader(database).crawl(name)
     if crawl is None:
         raise NotFound(f"there is no crawl called {name!r:.60} here")
     return crawl

@@ -6,25 +6,26 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from bowerbird.db.moment import one_moment
 from bowerbird.errors import UserError
 from bowerbird.reports.place_names import read_names, say
+from bowerbird.web.formats import in_path
 from bowerbird.web.pages.community.frame import crawl_of, shown, who
 from bowerbird.web.security import Form, Role
 from bowerbird.web.site import Site
-from bowerbird.web.words import in_path
 
 _SAID = {"confirm": "confirmed", "refuse": "refused"}
 
 
 def routes(site: Site) -> list[BaseRoute]:
     async def page(request: Request) -> Response:
-        crawl = await crawl_of(site, request)
-        async with site.database.reading() as tx:
+        async with one_moment(site.database) as still, still.reading() as tx:
+            crawl = await crawl_of(still, request)
             names = await read_names(tx, crawl.crawl)
         return shown(site, request, "names.html", crawl, "/names", names=names, as_of=site.clock.now())
 
     async def decide(request: Request, form: Form) -> Response:
-        crawl, name, verb = await crawl_of(site, request), str(form.get("place") or ""), str(form.get("verb") or "")
+        crawl, name, verb = await crawl_of(site.database, request), str(form.get("place") or ""), str(form.get("verb") or "")
         if verb not in _SAID:
             raise UserError("a name is confirmed or refused")
 

@@ -9,19 +9,19 @@ from starlette.routing import BaseRoute, Route
 from bowerbird.db.moment import one_moment
 from bowerbird.model.subjects.community import JUDGE
 from bowerbird.reports.community.people import Which, read_people
-from bowerbird.reports.community.reading import Standing, read_community, share_of_mentioned
+from bowerbird.reports.community.reading import CommunityCounts, read_community, share_of_mentioned
 from bowerbird.reports.labels import read_labelled
 from bowerbird.web.errors import NotFound
+from bowerbird.web.formats import in_path
 from bowerbird.web.pages.community.frame import LISTS, crawl_of, shown
 from bowerbird.web.pages.community.kept import Kept
 from bowerbird.web.site import Site
-from bowerbird.web.words import in_path
 
 _ROWS = 50
 
 
 def routes(site: Site) -> list[BaseRoute]:
-    async def count(_: str) -> Standing:
+    async def count(_: str) -> CommunityCounts:
         """Of the whole store: judgements are of no single crawl."""
         async with one_moment(site.database) as still, still.reading() as tx:
             return await read_community(tx, still)
@@ -35,21 +35,23 @@ def routes(site: Site) -> list[BaseRoute]:
         about = [crawl for crawl in crawls if '"community"' in crawl.flow] or list(crawls)
         return RedirectResponse(f"/community/{in_path(about[-1].name)}", status_code=303)
 
-    async def standing(request: Request) -> Response:
-        crawl = await crawl_of(site, request)
-        counted = await kept.read("", is_new="refresh" in request.query_params)
-        async with site.database.reading() as tx:
+    async def overview(request: Request) -> Response:
+        async with one_moment(site.database) as still, still.reading() as tx:
+            crawl = await crawl_of(still, request)
             samples = [await read_labelled(tx, crawl.crawl, JUDGE, said) for said in ("yes", "no", "undecided")]
+        # Of another time, which is shown with it.
+        counted = await kept.read("", is_new="refresh" in request.query_params)
         found = counted.value if counted else None
         return shown(
-            site, request, "standing.html", crawl, "", counted=counted, standing=found, is_making=kept.is_making(""),
+            site, request, "counts.html", crawl, "", counted=counted, counts=found, is_making=kept.is_making(""),
             is_judged=found is None or sum(found.values.values()) > 0,
             share=share_of_mentioned(found.mentioned) if found else None, samples=[each for each in samples if each.drawn],
         )  # fmt: skip
 
     async def listed(request: Request) -> Response:
-        crawl, which = await crawl_of(site, request), which_of(request)
-        async with site.database.reading() as tx:
+        which = which_of(request)
+        async with one_moment(site.database) as still, still.reading() as tx:
+            crawl = await crawl_of(still, request)
             page = await read_people(tx, crawl.crawl, which, request.query_params.get("after"), _ROWS)
         here, more = f"/community/{in_path(crawl.name)}/{which}", page.after
         return shown(
@@ -59,7 +61,7 @@ def routes(site: Site) -> list[BaseRoute]:
 
     return [
         Route("/community", index),
-        Route("/community/{name}", standing),
+        Route("/community/{name}", overview),
         *(Route(f"/community/{{name}}/{which}", listed) for which in LISTS),
     ]
 

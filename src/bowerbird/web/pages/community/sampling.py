@@ -10,18 +10,19 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from bowerbird.analysis.agreement import NO, UNSURE, YES
+from bowerbird.db.moment import one_moment
 from bowerbird.errors import UserError
 from bowerbird.model.subjects.community import JUDGE, VALUES
 from bowerbird.ports import Transaction
 from bowerbird.reports.community.people import Person, Written, read_person, read_written
-from bowerbird.reports.labels import Labelled, read_labelled, read_labels, read_sample
+from bowerbird.reports.labels import Labelled, read_drawn_accounts, read_labelled, read_labels
 from bowerbird.reports.status.summary import CrawlReport
 from bowerbird.store.judgements.labels import Group, Label, draw, keep_label
 from bowerbird.web.errors import NotFound
+from bowerbird.web.formats import in_path
 from bowerbird.web.pages.community.frame import WORDS, crawl_of, shown, who
 from bowerbird.web.security import Form, Role
 from bowerbird.web.site import Site
-from bowerbird.web.words import in_path
 
 _KEYS = {"y": YES, "n": NO, "u": UNSURE}
 _POSTS = 8
@@ -41,13 +42,13 @@ class Asked(Struct, frozen=True, kw_only=True):
 
 def routes(site: Site) -> list[BaseRoute]:
     async def index(request: Request) -> Response:
-        crawl = await crawl_of(site, request)
-        async with site.database.reading() as tx:
+        async with one_moment(site.database) as still, still.reading() as tx:
+            crawl = await crawl_of(still, request)
             samples = [await read_labelled(tx, crawl.crawl, JUDGE, said) for said in VALUES]
         return shown(site, request, "samples.html", crawl, "/sample", samples=samples, me=who(site, request))
 
     async def drawn(request: Request, form: Form) -> Response:
-        crawl, said, size = await crawl_of(site, request), _said(form.get("said")), _size(form)
+        crawl, said, size = await crawl_of(site.database, request), _said(form.get("said")), _size(form)
 
         async def do() -> None:
             async with site.database.transaction() as tx:
@@ -57,14 +58,15 @@ def routes(site: Site) -> list[BaseRoute]:
         return RedirectResponse(f"/community/{in_path(crawl.name)}/sample/{said}", status_code=303)
 
     async def page(request: Request) -> Response:
-        crawl, said = await crawl_of(site, request), _said(request.path_params["said"])
-        async with site.database.reading() as tx:
+        said = _said(request.path_params["said"])
+        async with one_moment(site.database) as still, still.reading() as tx:
+            crawl = await crawl_of(still, request)
             asked = await _next(tx, crawl, said, who(site, request))
             labelled = await read_labelled(tx, crawl.crawl, JUDGE, said)
         return shown(site, request, "sample.html", crawl, "/sample", **_values(crawl, said, asked, labelled))
 
     async def label(request: Request, form: Form) -> Response:
-        crawl, said, me = await crawl_of(site, request), _said(request.path_params["said"]), who(site, request)
+        crawl, said, me = await crawl_of(site.database, request), _said(request.path_params["said"]), who(site, request)
         key, number = str(form.get("key") or ""), _whole(form.get("number"))
         if key == "back":
             return await _again(site, request, (crawl, said), _whole(form.get("last")))
@@ -102,7 +104,7 @@ async def _next(
     tx: Transaction, crawl: CrawlReport, said: str, me: str, skipped: set[int] | None = None, last: int = 0
 ) -> Asked | None:
     """The first account of a sample that this person has neither labelled nor skipped."""
-    sample = await read_sample(tx, crawl.crawl, JUDGE, said)
+    sample = await read_drawn_accounts(tx, crawl.crawl, JUDGE, said)
     labels = await read_labels(tx, crawl.crawl, JUDGE, said)
     for place, each in enumerate(sample, 1):
         if me in labels.get(each.number, {}) or each.number in (skipped or ()):
@@ -119,7 +121,7 @@ async def _kept(site: Site, request: Request, where: tuple[CrawlReport, str], nu
 
     async def do() -> str:
         async with site.database.transaction() as tx:
-            sample = {each.number: each for each in await read_sample(tx, crawl.crawl, JUDGE, said)}
+            sample = {each.number: each for each in await read_drawn_accounts(tx, crawl.crawl, JUDGE, said)}
             if number not in sample:
                 raise NotFound("this account is in no sample, or gone")
             await keep_label(tx, Group(crawl.crawl, JUDGE, said), Label(number, me, word), site.clock.now())
@@ -136,7 +138,7 @@ async def _again(site: Site, request: Request, where: tuple[CrawlReport, str], l
         person = await read_person(tx, last)
         if person is None:
             raise UserError("there is nothing to go back to on this page")
-        sample = [each.number for each in await read_sample(tx, crawl.crawl, JUDGE, said)]
+        sample = [each.number for each in await read_drawn_accounts(tx, crawl.crawl, JUDGE, said)]
         place = sample.index(last) + 1 if last in sample else 0
         asked = Asked(person=person, posts=tuple(await read_written(tx, last, _POSTS)), place=place, of=len(sample))
         labelled = await read_labelled(tx, crawl.crawl, JUDGE, said)

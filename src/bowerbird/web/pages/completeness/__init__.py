@@ -10,20 +10,22 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from bowerbird.db.moment import one_moment
 from bowerbird.reports.completeness.daily import Sums, read_daily
 from bowerbird.reports.completeness.entries import CAUSE_WORDS, Cause
 from bowerbird.reports.completeness.lost import read_lost
+from bowerbird.reports.reader import Reader
 from bowerbird.reports.status.health import Completeness, read_completeness
 from bowerbird.reports.status.left_out import read_left_out
 from bowerbird.reports.status.streams import gap_words, read_gaps, read_streams
 from bowerbird.reports.status.summary import CrawlReport
+from bowerbird.web.answers.kept import Kept
+from bowerbird.web.answers.preparing import PreparedReport, Preparing
 from bowerbird.web.errors import NotFound
-from bowerbird.web.kept import Kept
-from bowerbird.web.preparing import Preparing, Standing
+from bowerbird.web.formats import in_path
 from bowerbird.web.ranges import plotted
 from bowerbird.web.security import Form, Role
 from bowerbird.web.site import Site
-from bowerbird.web.words import in_path
 
 _LASTS = timedelta(hours=1)
 _LISTED_LASTS = timedelta(minutes=1)
@@ -58,8 +60,8 @@ class _Pages:
             return RedirectResponse(f"/completeness/{in_path(crawls[0].name)}", 303)
         return self._site.page(request, "completeness/index.html", title="Completeness", crawls=crawls)
 
-    async def _crawl(self, name: str) -> CrawlReport:
-        crawl = await self._site.reader.crawl(name)
+    async def _crawl(self, name: str, reader: Reader | None = None) -> CrawlReport:
+        crawl = await (reader or self._site.reader).crawl(name)
         if crawl is None:
             raise NotFound(f"there is no crawl {name!r} in this store")
         return crawl
@@ -70,17 +72,18 @@ class _Pages:
 
     async def _make(self, name: str) -> str:
         """Of the only crawl of a store all posts count; of one of several, those that it was the first to bring."""
-        is_alone = len(await self._site.reader.crawls()) == 1
-        return msgspec.json.encode(await read_daily(self._site.database, None if is_alone else name)).decode()
+        async with one_moment(self._site.database) as still:
+            is_alone = len(await Reader(still).crawls()) == 1
+            return msgspec.json.encode(await read_daily(still, None if is_alone else name)).decode()
 
-    async def _standing(self, name: str) -> tuple[Standing, Sums | None]:
-        standing = await self._preparing.fresh(f"completeness of {name}", lambda: self._make(name), _LASTS)
-        return standing, msgspec.json.decode(standing.made.document, type=Sums) if standing.made else None
+    async def _prepared(self, name: str) -> tuple[PreparedReport, Sums | None]:
+        prepared = await self._preparing.fresh(f"completeness of {name}", lambda: self._make(name), _LASTS)
+        return prepared, msgspec.json.decode(prepared.made.document, type=Sums) if prepared.made else None
 
     async def crawl(self, request: Request) -> Response:
-        crawl = await self._crawl(request.path_params["name"])
-        standing, sums = await self._standing(crawl.name)
-        async with self._site.database.reading() as tx:
+        name = request.path_params["name"]
+        async with one_moment(self._site.database) as still, still.reading() as tx:
+            crawl = await self._crawl(name, Reader(still))
             streams = [each for each in await read_streams(tx) if each.crawl == crawl.name]
             own = {each.stream for each in streams}
             values: dict[str, Any] = {
@@ -89,6 +92,8 @@ class _Pages:
                 "lost": await read_lost(tx, crawl.crawl),
                 "left_out": await read_left_out(tx, crawl.name),
             }
+        # These two are older, and their times are shown with them.
+        prepared, sums = await self._prepared(crawl.name)
         values["listed"] = await self._listed.get("")
         words: dict[str, Any] = {"causes": CAUSE_WORDS, "views": _VIEWS, "gap_words": gap_words}
         title = f"Completeness of {crawl.name}"
@@ -98,7 +103,7 @@ class _Pages:
             "completeness/crawl.html",
             title=title,
             crawl=crawl,
-            standing=standing,
+            prepared=prepared,
             sums=sums,
             root=root,
             **values,
@@ -107,7 +112,7 @@ class _Pages:
 
     async def days(self, request: Request) -> Response:
         crawl = await self._crawl(request.path_params["name"])
-        standing, sums = await self._standing(crawl.name)
+        prepared, sums = await self._prepared(crawl.name)
         dated = [line for line in sums.days if line.day != "undated"][-_MOST_DAYS:] if sums else []
         causes = [cause for cause in Cause if any(line.causes.get(cause) for line in dated)]
         series = [{"label": "captured", "values": [line.captured for line in dated]}]
@@ -123,7 +128,7 @@ class _Pages:
                 "step": 86_400,
                 "xs": [f"{line.day}T00:00:00+00:00" for line in dated],
                 "series": series,
-                "as_of": standing.made.made_at.isoformat() if standing.made else None,
+                "as_of": prepared.made.made_at.isoformat() if prepared.made else None,
             },
             self._site.clock.now(),
         )

@@ -11,21 +11,24 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from bowerbird.crawl.process.running import living
+from bowerbird.crawl.process.workers.running import living
+from bowerbird.db.moment import one_moment
+from bowerbird.reports.reader import Reader
 from bowerbird.reports.sheets.names import asked_by, read_names
+from bowerbird.reports.status.summary import CrawlReport
 from bowerbird.reports.subjects import subject_of
 from bowerbird.reports.working.frontier import AGES, read_next
 from bowerbird.reports.working.messages import read_messages
-from bowerbird.web.kept import Kept
+from bowerbird.web.answers.kept import Kept
+from bowerbird.web.answers.preparing import Preparing
+from bowerbird.web.formats import in_path
 from bowerbird.web.pages.crawl.drawn import automaton
 from bowerbird.web.pages.crawl.limits import Limits, read_limits
 from bowerbird.web.pages.crawl.planned import COUNTS, Foreseen, between, compared, foresee
 from bowerbird.web.pages.crawl.seen import Crawls, Seen
-from bowerbird.web.preparing import Preparing
 from bowerbird.web.ranges import plotted
 from bowerbird.web.security import Form, Role
 from bowerbird.web.site import Site
-from bowerbird.web.words import in_path
 
 _PARTS = {"": "Now", "limits": "Limits", "frontier": "Frontier", "messages": "Messages", "plan": "Plan"}
 _ECHO = {100: "100", 81: "81 to 99", 61: "61 to 80", 41: "41 to 60", 21: "21 to 40", 1: "1 to 20", 0: "frozen"}
@@ -59,11 +62,11 @@ class _Pages:
         self._preparing = Preparing(site.database, site.clock)
 
     async def index(self, request: Request) -> Response:
-        crawls = await self._site.reader.crawls()
+        async with one_moment(self._site.database) as still, still.reading() as tx:
+            crawls = await Reader(still).crawls()
+            run = {member.crawl for member in await living(tx, None, self._site.clock.now())}
         if len(crawls) == 1:
             return RedirectResponse(f"/crawls/{in_path(crawls[0].name)}", 303)
-        async with self._site.database.reading() as tx:
-            run = {member.crawl for member in await living(tx, None, self._site.clock.now())}
         return self._site.page(request, "crawl/index.html", title="Crawl", crawls=crawls, run=run)
 
     def _page(self, request: Request, part: str, seen: Any = None, **values: Any) -> Response:
@@ -107,9 +110,10 @@ class _Pages:
         )
 
     async def _read_limits(self, name: str) -> Limits:
-        await self._crawls.crawl(name)
+        # Of seconds ago: which services a crawl asks hardly changes.
         services = await self._crawls.services(name)
-        async with self._site.database.reading() as tx:
+        async with one_moment(self._site.database) as still, still.reading() as tx:
+            await self._crawls.crawl(name, Reader(still))
             return await read_limits(tx, name, services, self._site.clock.now())
 
     async def limits(self, request: Request) -> Response:
@@ -119,7 +123,7 @@ class _Pages:
         return self._site.fragment("crawl/windows.html", limits=await self._read_limits(name))
 
     async def frontier(self, request: Request) -> Response:
-        loads = await self._crawls.loads((await self._crawls.crawl(request.path_params["name"])).name)
+        loads = await self._crawls.loads(request.path_params["name"])
         async with self._site.database.reading() as tx:
             first = {load.lane: await read_next(tx, load.lane, 5) for load in loads if load.waiting}
             asked = [(load.service, subject_of(load.facet), task.target) for load in loads for task in first.get(load.lane, ())]
@@ -129,13 +133,12 @@ class _Pages:
         return self._page(request, "frontier", loads=loads, first=first, **values)
 
     async def _read_messages(self, name: str) -> dict[str, Any]:
-        number = (await self._crawls.crawl(name)).crawl
-        async with self._site.database.reading() as tx:
-            messages = await read_messages(tx, number)
+        async with one_moment(self._site.database) as still, still.reading() as tx:
+            messages = await read_messages(tx, (await self._crawls.crawl(name, Reader(still))).crawl)
             asked = [
                 each for lines in messages.values() for line in lines for each in asked_by(line.service, line.facet, line.targets)
             ]
-            names = await read_names(self._site.database, tx, asked)
+            names = await read_names(still, tx, asked)
         return {"messages": messages, "names": names, "crawl": name, "at": self._site.clock.now()}
 
     async def messages(self, request: Request) -> Response:
@@ -146,26 +149,26 @@ class _Pages:
 
     async def plan(self, request: Request) -> Response:
         name = request.path_params["name"]
-        seen, standing = await self._seen(name), await self._preparing.standing(f"plan of {name}")
-        foreseen = msgspec.json.decode(standing.made.document, type=Foreseen) if standing.made else None
+        seen, prepared = await self._seen(name), await self._preparing.report(f"plan of {name}")
+        foreseen = msgspec.json.decode(prepared.made.document, type=Foreseen) if prepared.made else None
         crawl = seen.crawl
         actual = {what: getattr(crawl, what) for what in COUNTS}
         lines = compared(foreseen, seen.ran, actual) if foreseen else []
-        return self._page(request, "plan", seen, standing=standing, foreseen=foreseen, lines=lines)
+        return self._page(request, "plan", seen, prepared=prepared, foreseen=foreseen, lines=lines)
 
     async def plan_numbers(self, request: Request) -> Response:
         """Items over the time that the crawl was run: three rehearsals and what happened."""
         name = request.path_params["name"]
-        seen, standing = await self._seen(name), await self._preparing.standing(f"plan of {name}")
+        seen, prepared = await self._seen(name), await self._preparing.report(f"plan of {name}")
         hours = max(seen.ran / timedelta(hours=1), 0.25)
         times = [hours * 1.5 * step / 30 for step in range(31)]
         series: list[dict[str, Any]] = []
-        if standing.made:
-            foreseen = msgspec.json.decode(standing.made.document, type=Foreseen)
+        if prepared.made:
+            foreseen = msgspec.json.decode(prepared.made.document, type=Foreseen)
             rows = [foreseen.at("items", at) for at in times]
             names = ("planned, quiet world", "planned, usual world", "planned, busy world")
             series = [{"label": label, "values": [row[world] for row in rows]} for world, label in enumerate(names)]
-        done = await self._happened(name, times, hours)
+        done = await self._happened(seen.crawl, times, hours)
         return JSONResponse(
             {
                 "kind": "lines",
@@ -179,9 +182,9 @@ class _Pages:
             }
         )
 
-    async def _happened(self, name: str, times: list[float], ran: float) -> list[float | None]:
+    async def _happened(self, crawl: CrawlReport, times: list[float], ran: float) -> list[float | None]:
         """Items in all by the hours run, as if it had been run without a break."""
-        course, items = (await self._crawls.course.get(name)).value, (await self._crawls.crawl(name)).items
+        course, items = (await self._crawls.course.get(crawl.name)).value, crawl.items
         if len(course.at) < 2:
             return [items if at >= ran else None for at in times]
         rates = [sum(values) for values in zip(*course.rates.values(), strict=True)]

@@ -10,7 +10,7 @@ from bowerbird.flows.drawing import Counted, as_counted_svg
 from bowerbird.flows.flow import STREAM
 from bowerbird.model import TaskState
 from bowerbird.reports.working.frontier import Led
-from bowerbird.web import words
+from bowerbird.web import formats
 from bowerbird.web.pages.crawl.seen import Seen
 
 
@@ -21,7 +21,7 @@ def automaton(seen: Seen) -> Markup:
         edges={edge: _led(led, is_run=seen.is_run) for edge, led in seen.led.items()},
         states={use.name: _state(seen, use.name) for use in seen.flow.facets} | {STREAM: _stream_state(seen)},
         links={
-            use.name: f"/work/calls?crawl={words.in_path(seen.crawl.name)}&facet={words.in_path(use.name)}"
+            use.name: f"/work/calls?crawl={formats.in_path(seen.crawl.name)}&facet={formats.in_path(use.name)}"
             for use in seen.flow.facets
         },
     )
@@ -38,7 +38,7 @@ def _lines(seen: Seen, facet: str) -> Iterator[str]:
         yield f"{sign}{failed:,} given up"
     pace = next((pace for pace in seen.paces if pace.facet == facet), None)
     if pace is not None and seen.is_run:
-        yield f"{words.number(round(pace.a_minute, 1))} items/min"
+        yield f"{formats.number(round(pace.a_minute, 1))} items/min"
 
 
 def _stream_lines(seen: Seen) -> Iterator[str]:
@@ -48,7 +48,7 @@ def _stream_lines(seen: Seen) -> Iterator[str]:
 
 
 def _led(led: Led, *, is_run: bool) -> str:
-    late = f" · +{words.number(round(led.a_minute, 1))}/min" if is_run and led.a_minute >= 0.05 else ""
+    late = f" · +{formats.number(round(led.a_minute, 1))}/min" if is_run and led.a_minute >= 0.05 else ""
     return f"{'' if led.is_exact else '~'}{led.targets:,}{late}"
 
 

@@ -9,9 +9,11 @@ import msgspec
 from msgspec import Struct
 
 from bowerbird.crawl.life import registry
-from bowerbird.crawl.process.running import living
+from bowerbird.crawl.process.workers.running import living
+from bowerbird.db.moment import one_moment
 from bowerbird.flows.flow import Flow, Size
-from bowerbird.model import StreamState
+from bowerbird.model import ShownState, StreamState
+from bowerbird.reports.reader import Reader
 from bowerbird.reports.status.left_out import NotAsked, read_left_out
 from bowerbird.reports.status.streams import StreamReport, read_streams
 from bowerbird.reports.status.summary import CrawlReport
@@ -19,8 +21,8 @@ from bowerbird.reports.working import paces as rates
 from bowerbird.reports.working.frontier import LaneLoad, Led, read_frontier, read_led
 from bowerbird.reports.working.left import TimeLeft, time_left
 from bowerbird.reports.working.paces import Course, Pace, read_course, read_minutes, read_open
+from bowerbird.web.answers.kept import Kept
 from bowerbird.web.errors import NotFound
-from bowerbird.web.kept import Kept
 from bowerbird.web.site import Site
 
 _RECENT = timedelta(minutes=10)
@@ -30,7 +32,7 @@ _LEAST = 1 / 60
 
 
 class Seen(Struct, frozen=True, kw_only=True):
-    """One crawl at one moment."""
+    """One crawl at one moment; `loads`, `led` and the course of its pace are some seconds older."""
 
     crawl: CrawlReport
     flow: Flow
@@ -49,7 +51,7 @@ class Seen(Struct, frozen=True, kw_only=True):
     """Somebody works on it now."""
 
     @property
-    def state(self) -> str:
+    def state(self) -> ShownState:
         return self.crawl.shown_state(is_run=self.is_run)
 
     @property
@@ -89,27 +91,26 @@ class Crawls:
         self._loads: Kept[list[LaneLoad]] = Kept(site.clock, timedelta(seconds=5), self._read_loads)
         self.seen: Kept[Seen] = Kept(site.clock, timedelta(seconds=1), self._seen)
 
-    async def crawl(self, name: str) -> CrawlReport:
+    async def crawl(self, name: str, reader: Reader | None = None) -> CrawlReport:
         """Raises `NotFound` where there is none of this name."""
-        found = await self._site.reader.crawl(name)
+        found = await (reader or self._site.reader).crawl(name)
         if found is None:
             raise NotFound(f"there is no crawl {name!r} in this store; its crawls are listed at /crawls")
         return found
 
     async def _course(self, name: str) -> Course:
-        number = (await self.crawl(name)).crawl
-        async with self._site.database.reading() as tx:
-            return await read_course(tx, number)
+        async with one_moment(self._site.database) as still, still.reading() as tx:
+            return await read_course(tx, (await self.crawl(name, Reader(still))).crawl)
 
     async def _read_led(self, name: str) -> dict[tuple[str, str], Led]:
-        number = (await self.crawl(name)).crawl
-        async with self._site.database.reading() as tx:
-            return await read_led(tx, self._site.database, number, self._site.clock.now())
+        async with one_moment(self._site.database) as still, still.reading() as tx:
+            number = (await self.crawl(name, Reader(still))).crawl
+            return await read_led(tx, still, number, self._site.clock.now())
 
     async def _read_loads(self, name: str) -> list[LaneLoad]:
-        crawl = await self.crawl(name)
-        async with self._site.database.reading() as tx:
-            return await read_frontier(tx, self._site.database, crawl.crawl, flow_of(crawl), self._site.clock.now())
+        async with one_moment(self._site.database) as still, still.reading() as tx:
+            crawl = await self.crawl(name, Reader(still))
+            return await read_frontier(tx, still, crawl.crawl, flow_of(crawl), self._site.clock.now())
 
     async def loads(self, name: str) -> list[LaneLoad]:
         return (await self._loads.get(name)).value
@@ -119,11 +120,11 @@ class Crawls:
         return {load.service for load in (await self._loads.at_once(name)).value}
 
     async def _seen(self, name: str) -> Seen:
-        crawl, now = await self.crawl(name), self._site.clock.now()
         course, loads = (await self.course.get(name)).value, await self.loads(name)
-        led, since = (await self._led.get(name)).value, max(now - _RECENT, crawl.created_at)
-        async with self._site.database.reading() as tx:
-            minutes = await read_minutes(tx, crawl.crawl, since)
+        led, now = (await self._led.get(name)).value, self._site.clock.now()
+        async with one_moment(self._site.database) as still, still.reading() as tx:
+            crawl = await self.crawl(name, Reader(still))
+            minutes = await read_minutes(tx, crawl.crawl, max(now - _RECENT, crawl.created_at))
             heard = await read_open(tx, crawl.crawl)
             streams = [stream for stream in await read_streams(tx) if stream.crawl == name]
             left_out = await read_left_out(tx, name)

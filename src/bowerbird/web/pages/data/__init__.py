@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from bowerbird.web.crowd import UnderWay
+from bowerbird.web.answers.crowd import UnderWay
 from bowerbird.web.pages.data.account import account, counts_plot, newest_posts, ties_plot
 from bowerbird.web.pages.data.downloads import MOST_AT_ONCE, MOST_OF_ONE, TYPES, download
 from bowerbird.web.pages.data.lists import ADDRESSES, counting, finding, listing

@@ -8,7 +8,9 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from bowerbird.reports.blocks.choosing import Choice
+from bowerbird.db.moment import one_moment
+from bowerbird.ports import Database
+from bowerbird.reports.blocks.selection.choosing import Choice
 from bowerbird.reports.browsing.searching import Search, search
 from bowerbird.reports.histories.changes import Change, read_profile_history
 from bowerbird.reports.histories.find_account import Account, find_accounts
@@ -18,10 +20,10 @@ from bowerbird.reports.sheets.past import read_past
 from bowerbird.reports.sheets.posts import BRIEF
 from bowerbird.reports.sheets.ties import TieDay, ties_by_day
 from bowerbird.web.errors import NotFound
+from bowerbird.web.formats import in_path
 from bowerbird.web.pages.data.cells import heat
 from bowerbird.web.security.guard import Endpoint
 from bowerbird.web.site import Site
-from bowerbird.web.words import in_path
 
 _COUNTERS = frozenset({"followers", "following", "posts", "newest_post_at", "checked_posts"})
 _POSTS = 10
@@ -37,12 +39,14 @@ _LINES = (
 def account(site: Site) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         name = str(request.path_params["id"])
-        sheet = await read_account(site.database, name)
-        if sheet is None:
-            return await _meant(site, name)
-        if sheet.opts_out:
-            return site.page(request, "data/opted_out.html", title=sheet.id, sheet=sheet)
-        values = await _values(site, sheet)
+        async with one_moment(site.database) as still:
+            sheet = await read_account(still, name)
+            if sheet is None:
+                return await _meant(still, name)
+            if sheet.opts_out:
+                return site.page(request, "data/opted_out.html", title=sheet.id, sheet=sheet)
+            values = await _values(still, sheet)
+        values["read_at"] = site.clock.now()
         return site.page(request, "data/account.html", title=_title(sheet), sheet=sheet, **values)
 
     return endpoint
@@ -52,17 +56,18 @@ def newest_posts(site: Site) -> Endpoint:
     """The posts of an account that were stored last, for its page, which does not wait for them."""
 
     async def endpoint(request: Request) -> Response:
-        sheet = await _told(site, request)
-        posts = await search(site.database, Search(what="posts", choice=Choice(users=(sheet.id,)), size=_POSTS, columns=BRIEF))
+        async with one_moment(site.database) as still:
+            sheet = await _told(still, request)
+            posts = await search(still, Search(what="posts", choice=Choice(users=(sheet.id,)), size=_POSTS, columns=BRIEF))
         return site.part(request, "data/newest.html", sheet=sheet, posts=posts)
 
     return endpoint
 
 
-async def _meant(site: Site, name: str) -> Response:
+async def _meant(still: Database, name: str) -> Response:
     """Where a handle leads, or a key of a service."""
-    async with site.database.reading() as tx:
-        accounts = await find_accounts(site.database, tx, name)
+    async with still.reading() as tx:
+        accounts = await find_accounts(still, tx, name)
     if len(accounts) == 1:
         return RedirectResponse(f"/users/{in_path(accounts[0].id)}", 303)
     if accounts:
@@ -70,8 +75,8 @@ async def _meant(site: Site, name: str) -> Response:
     raise NotFound(f"The store knows no account {name}. Search for it among the accounts, or add it as a seed.")
 
 
-async def _values(site: Site, sheet: AccountSheet) -> dict[str, Any]:
-    past = await read_past(site.database, sheet.number, sheet.id, _TIES)
+async def _values(still: Database, sheet: AccountSheet) -> dict[str, Any]:
+    past = await read_past(still, sheet.number, sheet.id, _TIES)
     changes, hours = past.changes, past.hours
     return {
         "changes": [each for each in reversed(changes) if each.field not in _COUNTERS and not _is_first_sight(each)],
@@ -79,8 +84,7 @@ async def _values(site: Site, sheet: AccountSheet) -> dict[str, Any]:
         "hours": hours,
         "heat": heat(hours),
         "ties": past.ties,
-        "names": await _names(site, sheet),
-        "read_at": site.clock.now(),
+        "names": await _names(still, sheet),
     }
 
 
@@ -89,9 +93,9 @@ def _is_first_sight(change: Change) -> bool:
     return change.what == "profile" and change.before is None
 
 
-async def _names(site: Site, sheet: AccountSheet) -> Names:
-    async with site.database.reading() as tx:
-        return await read_names(site.database, tx, asked_about(sheet.brought))
+async def _names(still: Database, sheet: AccountSheet) -> Names:
+    async with still.reading() as tx:
+        return await read_names(still, tx, asked_about(sheet.brought))
 
 
 def _title(sheet: AccountSheet) -> str:
@@ -103,8 +107,8 @@ def ties_plot(site: Site) -> Endpoint:
     """Who came and went, day by day."""
 
     async def endpoint(request: Request) -> Response:
-        sheet = await _told(site, request)
-        counted = await ties_by_day(site.database, sheet.number)
+        async with one_moment(site.database) as still:
+            counted = await ties_by_day(still, (await _told(still, request)).number)
         days = counted.days
         return JSONResponse(
             {
@@ -129,10 +133,11 @@ def counts_plot(site: Site) -> Endpoint:
     """The counters of a profile over time."""
 
     async def endpoint(request: Request) -> Response:
-        counters = await read_counters(site.database, str(request.path_params["id"]))
-        if counters is None:
-            raise NotFound("The store knows no such account, or no profile of it.")
-        points = _points(counters, await read_profile_history(site.database, counters.number, counters.id))
+        async with one_moment(site.database) as still:
+            counters = await read_counters(still, str(request.path_params["id"]))
+            if counters is None:
+                raise NotFound("The store knows no such account, or no profile of it.")
+            points = _points(counters, await read_profile_history(still, counters.number, counters.id))
         return JSONResponse(
             {
                 "kind": "lines",
@@ -163,8 +168,8 @@ def _points(counters: Counters, changes: tuple[Change, ...]) -> list[tuple[datet
     return [*points, (counters.seen_at, last)]
 
 
-async def _told(site: Site, request: Request) -> Account:
-    account = await read_told(site.database, str(request.path_params["id"]))
+async def _told(still: Database, request: Request) -> Account:
+    account = await read_told(still, str(request.path_params["id"]))
     if account is None:
         raise NotFound("The store knows no such account.")
     return account

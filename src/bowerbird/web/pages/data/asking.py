@@ -11,8 +11,8 @@ from starlette.datastructures import QueryParams
 from bowerbird.export.rows.other_shapes import SHAPES
 from bowerbird.model.command_lines import command_line
 from bowerbird.model.items import Judged
-from bowerbird.reports.blocks.choosing import Choice, at_least
 from bowerbird.reports.blocks.moments import end_moment, moment
+from bowerbird.reports.blocks.selection.choosing import Choice, at_least
 from bowerbird.reports.browsing.searching import Search, orders_of
 
 Fields = Mapping[str, str]

@@ -13,10 +13,10 @@ from markupsafe import Markup
 from bowerbird.export.rows.shapes import Kind
 from bowerbird.reports.blocks.picking import Picked
 from bowerbird.reports.sheets.accounts import Hours
-from bowerbird.web import words
+from bowerbird.web import formats
 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_NONE = f'<span class="none">{words.NONE}</span>'
+_NONE = f'<span class="none">{formats.NONE}</span>'
 _POSTS = frozenset({"reply_to", "repost_of", "quote_of", "root", "post_id"})
 _USERS = frozenset({"author_id", "source_id", "target_id"})
 _HANDLES = {"author_handle": "author_id", "source_handle": "source_id", "target_handle": "target_id", "handle": "id"}
@@ -61,10 +61,10 @@ def _cell(what: str, name: str, kind: str) -> Callable[[Picked], str]:
     if name == "description" and what == "media":
         return _known(name, lambda row: _quiet(row["post_id"], row[name]))
     if name == "created_at" and what == "posts":
-        return _known(name, lambda row: f'<a href="/posts/{words.in_path(row["id"])}">{when(row[name])}</a>')
+        return _known(name, lambda row: f'<a href="/posts/{formats.in_path(row["id"])}">{when(row[name])}</a>')
     for kinds, of in ((_POSTS, "posts"), (_USERS, "users")):
         if name in kinds or (name == "id" and what == of):
-            return _known(name, lambda row: f'<a href="/{of}/{words.in_path(row[name])}">{escape(row[name])}</a>')  # noqa: B023 - returned at once
+            return _known(name, lambda row: f'<a href="/{of}/{formats.in_path(row[name])}">{escape(row[name])}</a>')  # noqa: B023 - returned at once
     told = _BY_NAME[name] if name in _BY_NAME else _BY_KIND.get(kind, _text)
     return _known(name, lambda row: told(row[name]))
 
@@ -91,13 +91,13 @@ def _known(name: str, told: Callable[[Picked], str]) -> Callable[[Picked], str]:
 def person(id_: str | None, handle: str | None) -> str:
     if not id_:
         return _NONE
-    return f'<a class="handle" href="/users/{words.in_path(id_)}"><bdi>{escape(f"@{handle}" if handle else id_)}</bdi></a>'
+    return f'<a class="handle" href="/users/{formats.in_path(id_)}"><bdi>{escape(f"@{handle}" if handle else id_)}</bdi></a>'
 
 
 def when(time: datetime | None) -> str:
     if time is None:
         return _NONE
-    exact = words.exact(time)
+    exact = formats.exact(time)
     return f'<time title="{exact}">{exact[:_MINUTE]}</time>'
 
 
@@ -110,7 +110,7 @@ def picture(row: Picked) -> str:
     """A small picture where the file is kept, else what it is."""
     if row["state"] != "kept" or not row["path"]:
         return f'<span class="muted">{escape(str(row["kind"]))}, not kept</span>'
-    name = words.in_path(row["id"])
+    name = formats.in_path(row["id"])
     if str(row["type"] or "").startswith("image/"):
         told = escape(cut(row["description"] or "No description"))
         return f'<a href="/media/{name}"><img class="thumb" src="/media/{name}" alt="{told}" loading="lazy"></a>'
@@ -134,7 +134,7 @@ def _text(value: Any) -> str:
 
 
 def _external(value: Any) -> str:
-    safe = words.safe_link(value)
+    safe = formats.safe_link(value)
     if not safe:
         return _text(value)
     told = escape(cut(value, _ADDRESS))
@@ -148,19 +148,19 @@ def _state(value: Any) -> str:
 
 
 def _quiet(post: str, value: Any) -> str:
-    return f'<a class="quiet-link" data-row href="/posts/{words.in_path(post)}"><bdi>{escape(cut(value))}</bdi></a>'
+    return f'<a class="quiet-link" data-row href="/posts/{formats.in_path(post)}"><bdi>{escape(cut(value))}</bdi></a>'
 
 
 _BY_NAME: Mapping[str, Callable[[Any], str]] = {
-    "bytes": words.size,
+    "bytes": formats.size,
     "state": _state,
     "url": _external,
     "avatar": _external,
 }
 _BY_KIND: Mapping[str, Callable[[Any], str]] = {
     Kind.TIME: when,
-    Kind.NUMBER: words.number,
-    Kind.REAL: words.number,
+    Kind.NUMBER: formats.number,
+    Kind.REAL: formats.number,
     Kind.FLAG: lambda value: "yes" if value else "no",
     Kind.LIST: lambda value: _text(", ".join(value)),
 }

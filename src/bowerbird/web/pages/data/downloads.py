@@ -13,12 +13,12 @@ from bowerbird.export.rows.files import encoding
 from bowerbird.export.rows.other_shapes import SHAPES
 from bowerbird.export.rows.shapes import Shape
 from bowerbird.ports import Database
-from bowerbird.reports.blocks.choosing import conditions
+from bowerbird.reports.blocks.selection.choosing import conditions
 from bowerbird.reports.blocks.tables import TABLES
 from bowerbird.reports.browsing.follows import search_follows
 from bowerbird.reports.browsing.pages import LARGEST
 from bowerbird.reports.browsing.searching import search
-from bowerbird.web.crowd import UnderWay
+from bowerbird.web.answers.crowd import UnderWay
 from bowerbird.web.pages.data.asking import Asked, asked
 from bowerbird.web.security.guard import Endpoint
 from bowerbird.web.site import Site

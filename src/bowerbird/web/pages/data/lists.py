@@ -13,10 +13,12 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from bowerbird.db.moment import one_moment
 from bowerbird.errors import UserError
 from bowerbird.export.rows.other_shapes import SHAPES
 from bowerbird.export.rows.shapes import Kind
 from bowerbird.model import NETWORKS, PostKind, post_at
+from bowerbird.ports import Database
 from bowerbird.reports.blocks.tables import TABLES
 from bowerbird.reports.browsing.choices import read_choices
 from bowerbird.reports.browsing.follows import search_follows
@@ -25,13 +27,13 @@ from bowerbird.reports.browsing.searching import Found, Matching, orders_of, sea
 from bowerbird.reports.histories.find_account import find_accounts
 from bowerbird.reports.sheets.originals import read_originals
 from bowerbird.reports.sheets.posts import read_post
-from bowerbird.web.kept import Kept
+from bowerbird.web.answers.kept import Kept
+from bowerbird.web.formats import in_path
 from bowerbird.web.pages.data.asking import CONDITIONS, SIZES, Asked, all_columns, asked
 from bowerbird.web.pages.data.cells import needed, table_rows
 from bowerbird.web.pages.data.downloads import most_of
 from bowerbird.web.security.guard import Endpoint
 from bowerbird.web.site import Site
-from bowerbird.web.words import in_path
 
 TITLES = {"posts": "Posts", "users": "Accounts", "follows": "Relations", "media": "Media"}
 ADDRESSES = {"posts": "/data/posts", "users": "/data/users", "follows": "/data/relations", "media": "/data/media"}
@@ -48,11 +50,12 @@ def listing(site: Site, what: str) -> Endpoint:
 
     async def endpoint(request: Request) -> Response:
         wanted = asked(what, request.query_params)
-        try:
-            found, problem = await _found(site, wanted), ""
-        except UserError as error:
-            found, problem = Found(rows=()), str(error)
-        choices = await read_choices(site.database)
+        async with one_moment(site.database) as still:
+            try:
+                found, problem = await _found(still, wanted), ""
+            except UserError as error:
+                found, problem = Found(rows=()), str(error)
+            choices = await read_choices(still)
         values = _values(site, wanted, found) | {"problem": problem, "saved": choices.saved, "crawls": choices.crawls}
         return site.page(request, "data/list.html", title=TITLES[what], status=400 if problem else 200, **values)
 
@@ -78,13 +81,13 @@ def counting(site: Site, what: str) -> Endpoint:
     return endpoint
 
 
-async def _found(site: Site, wanted: Asked) -> Found:
+async def _found(still: Database, wanted: Asked) -> Found:
     asked_for = structs.replace(wanted.search, columns=needed(wanted.what, wanted.columns))
-    found = await (search_follows if wanted.what == "follows" else search)(site.database, asked_for)
+    found = await (search_follows if wanted.what == "follows" else search)(still, asked_for)
     if wanted.what != "posts" or "text" not in wanted.columns:
         return found
     passed = {row["repost_of"] for row in found.rows if row["text"] is None and row["repost_of"]}
-    originals = await read_originals(site.database, passed)
+    originals = await read_originals(still, passed)
     return structs.replace(found, rows=tuple({**row, "original": originals.get(row["repost_of"])} for row in found.rows))
 
 
@@ -139,13 +142,15 @@ def finding(site: Site) -> Endpoint:
         text = request.query_params.get("q", "").strip()
         if not text:
             return RedirectResponse("/data/posts", 303)
-        async with site.database.reading() as tx:
-            accounts = await find_accounts(site.database, tx, text)
+        name = post_at(text) or text
+        async with one_moment(site.database) as still, still.reading() as tx:
+            accounts = await find_accounts(still, tx, text)
+            is_post = not accounts and await read_post(still, name) is not None
         if len(accounts) == 1:
             return RedirectResponse(f"/users/{in_path(accounts[0].id)}", 303)
         if accounts:
             return RedirectResponse(f"/data/users?user={in_path(text)}", 303)
-        if (name := post_at(text) or text) and await read_post(site.database, name) is not None:
+        if is_post:
             return RedirectResponse(f"/posts/{in_path(name)}", 303)
         return RedirectResponse(f"/data/posts?q={in_path(text)}", 303)
 

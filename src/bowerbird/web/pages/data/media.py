@@ -8,8 +8,10 @@ from pathlib import Path
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
-from bowerbird.app.media_folders import media_folders_of
+from bowerbird.db.moment import one_moment
 from bowerbird.reports.browsing.kept_files import kept_file
+from bowerbird.reports.media_folders import media_folders_of
+from bowerbird.vocabulary import vocabulary
 from bowerbird.web.errors import NotFound
 from bowerbird.web.security.guard import Endpoint
 from bowerbird.web.site import Site
@@ -27,11 +29,10 @@ _POLICY = {"Content-Security-Policy": "default-src 'none'; img-src 'self'; media
 
 def media_file(site: Site) -> Endpoint:
     async def endpoint(request: Request) -> Response:
-        name = await kept_file(site.database, str(request.path_params["id"]))
+        async with one_moment(site.database) as still, still.reading() as tx:
+            name, folders = await kept_file(still, str(request.path_params["id"])), await media_folders_of(tx, vocabulary())
         if name is None:
             raise NotFound("No file of this picture or film is kept, or its posts are gone.")
-        async with site.database.reading() as tx:
-            folders = await media_folders_of(tx)
         for folder in sorted(folders):
             path = inside(Path(folder), name)
             if path is not None:

@@ -8,7 +8,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from bowerbird.analysis.cascades import Cascade, rebuild
+from bowerbird.db.moment import one_moment
 from bowerbird.model import Passed, Subject, post_at
+from bowerbird.ports import Database
 from bowerbird.reports.histories.changes import Change, read_edits
 from bowerbird.reports.sheets.names import Names, asked_about, read_names
 from bowerbird.reports.sheets.posts import (
@@ -22,9 +24,9 @@ from bowerbird.reports.sheets.posts import (
 )
 from bowerbird.reports.studies.cascades import CascadeReader
 from bowerbird.web.errors import NotFound
+from bowerbird.web.formats import in_path
 from bowerbird.web.security.guard import Endpoint
 from bowerbird.web.site import Site
-from bowerbird.web.words import in_path
 
 _LARGEST = 2_000
 """Of the cascades that a page draws."""
@@ -34,10 +36,11 @@ _OTHERS = ("repost_of", "quote_of", "root")
 
 def post(site: Site) -> Endpoint:
     async def endpoint(request: Request) -> Response:
-        sheet = await _sheet(site, request)
-        values: dict[str, Any] = {"sheet": sheet, "edits": await _edits(site, sheet), "read_at": site.clock.now()}
-        values["names"] = await _names(site, sheet)
-        values["thread"] = await read_thread(site.database, sheet)
+        async with one_moment(site.database) as still:
+            sheet = await _sheet(still, request)
+            values: dict[str, Any] = {"sheet": sheet, "edits": await _edits(still, sheet), "read_at": site.clock.now()}
+            values["names"] = await _names(still, sheet)
+            values["thread"] = await read_thread(still, sheet)
         values["is_drawn"] = sheet.passed_on.is_exact and 0 < sheet.passed_on.value <= _LARGEST and sheet.post is not None
         return site.page(request, "data/post.html", title=_title(sheet), **values)
 
@@ -102,36 +105,37 @@ def counters_plot(site: Site) -> Endpoint:
     return endpoint
 
 
-async def _sheet(site: Site, request: Request) -> PostSheet:
+async def _sheet(still: Database, request: Request) -> PostSheet:
     name = str(request.path_params["id"])
-    sheet = await read_post(site.database, name) or await read_post(site.database, post_at(name) or name)
+    sheet = await read_post(still, name) or await read_post(still, post_at(name) or name)
     if sheet is None:
         raise NotFound(f"The store has no post {name}. Search for it among the posts, or hydrate it by its id.")
     return sheet
 
 
-async def _names(site: Site, sheet: PostSheet) -> Names:
+async def _names(still: Database, sheet: PostSheet) -> Names:
     """Of whom and what it speaks of, and of what the call that brought it asked about."""
     people = sheet.post["mentions"] if sheet.post else []
     posts = [sheet.post[each] for each in _OTHERS if sheet.post[each]] if sheet.post else []
     spoken = [*(("", Subject.USER, id_) for id_ in people), *(("", Subject.POST, id_) for id_ in posts)]
-    async with site.database.reading() as tx:
-        return await read_names(site.database, tx, [*spoken, *asked_about(sheet.brought)])
+    async with still.reading() as tx:
+        return await read_names(still, tx, [*spoken, *asked_about(sheet.brought)])
 
 
 async def _cascade(site: Site, request: Request) -> tuple[PassedOn, Passed, Cascade]:
-    sheet = await read_passed_on(site.database, str(request.path_params["id"]))
-    if sheet is None or not sheet.passed_on.is_exact:
-        raise NotFound("This cascade is not drawn: the post is gone, or it was passed on too often. Ask bowerbird cascade.")
-    passed = await CascadeReader(site.database).read(sheet.number)
+    async with one_moment(site.database) as still:
+        sheet = await read_passed_on(still, str(request.path_params["id"]))
+        if sheet is None or not sheet.passed_on.is_exact:
+            raise NotFound("This cascade is not drawn: the post is gone, or it was passed on too often. Ask bowerbird cascade.")
+        passed = await CascadeReader(still).read(sheet.number)
     return sheet, passed, rebuild(passed)
 
 
-async def _edits(site: Site, sheet: PostSheet) -> list[Change]:
+async def _edits(still: Database, sheet: PostSheet) -> list[Change]:
     """What changed of it but its counters, and its versions."""
     if sheet.post is None:
         return []
-    return [each for each in await read_edits(site.database, sheet.number) if each.field not in _COUNTED]
+    return [each for each in await read_edits(still, sheet.number) if each.field not in _COUNTED]
 
 
 _COUNTED = frozenset({*COUNTERS, "poll", "emoji"})

@@ -6,11 +6,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from bowerbird.app.words.studies import Said, label
 from bowerbird.errors import UserError
-from bowerbird.reports.words.reading import read_labels, read_precision, read_sample
+from bowerbird.reports.words.reading import read_drawn_posts, read_labels, read_precision
+from bowerbird.studies.words.making import Said, label
 from bowerbird.web.pages.figures.shared import Figures, back
-from bowerbird.web.pages.figures.words import found_study
+from bowerbird.web.pages.figures.word_studies import found_study, study_of
 from bowerbird.web.security import Form, Role
 
 _LONGEST_NUMBER = 18
@@ -20,19 +20,21 @@ def routes(figures: Figures) -> list[BaseRoute]:
     site = figures.site
 
     async def index(request: Request) -> Response:
-        study, who = await found_study(figures, request), figures.name_of(request)
+        who = figures.name_of(request)
         async with site.database.reading() as tx:
-            sample, labels = await read_sample(tx, study.number), await read_labels(tx, study.number)
-            precision = await read_precision(tx, study.number)
+            study = await study_of(tx, request)
+            sample, labels = await read_drawn_posts(tx, study.number), await read_labels(tx, study.number)
+            precision, progress = await read_precision(tx, study.number), await figures.progress(tx)
         mine = {number: said[who] for number, said in labels.items() if who in said}
         left = [post for post in sample if post.number not in mine]
         asked = request.query_params.get("post", "")
         shown = next((post for post in sample if str(post.number) == asked), left[0] if left else None)
         done = [post for post in sample if post.number in mine]
-        return await figures.page(
+        return figures.page(
             request,
             "figures/label.html",
             title=f"Label {study.name}",
+            progress=progress,
             study=study,
             post=shown,
             said=None if shown is None else mine.get(shown.number),

@@ -18,11 +18,11 @@ _DAY = timedelta(days=1)
 def routes(figures: Figures) -> list[BaseRoute]:
     async def index(request: Request) -> Response:
         async with figures.site.database.reading() as tx:
-            found = await read_languages(tx)
+            found, progress = await read_languages(tx), await figures.progress(tx)
         every = [] if found is None else found[1]
         as_of = None if found is None else found[0].as_of
-        told = sum(n for _, n in every)
-        return await figures.page(request, "figures/languages.html", title="Languages", every=every, told=told, as_of=as_of)
+        values = {"every": every, "told": sum(n for _, n in every), "as_of": as_of}
+        return figures.page(request, "figures/languages.html", title="Languages", progress=progress, **values)
 
     async def plot(request: Request) -> JSONResponse:
         async with figures.site.database.reading() as tx:

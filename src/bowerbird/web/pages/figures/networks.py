@@ -17,10 +17,10 @@ from bowerbird.errors import UserError
 from bowerbird.reports.histories.find_account import find_accounts
 from bowerbird.reports.statistics.networks import BACK, WEIGHTS, Graph, read_around, read_friends
 from bowerbird.reports.statistics.people import read_people
+from bowerbird.web.answers.kept import Kept
 from bowerbird.web.errors import NotFound
-from bowerbird.web.kept import Kept
+from bowerbird.web.formats import in_path
 from bowerbird.web.pages.figures.shared import Figures
-from bowerbird.web.words import in_path
 
 
 def routes(figures: Figures) -> list[BaseRoute]:
@@ -28,8 +28,8 @@ def routes(figures: Figures) -> list[BaseRoute]:
 
     async def friends(request: Request) -> Response:
         async with database.reading() as tx:
-            graph = await read_friends(tx, database)
-        return await figures.page(request, "figures/friends.html", title="Friends", graph=graph)
+            graph, progress = await read_friends(tx, database), await figures.progress(tx)
+        return figures.page(request, "figures/friends.html", title="Friends", progress=progress, graph=graph)
 
     async def friends_graph(request: Request) -> Response:
         async with database.reading() as tx:
@@ -38,20 +38,21 @@ def routes(figures: Figures) -> list[BaseRoute]:
 
     async def around(request: Request) -> Response:
         asked = request.query_params.get("account", "").strip()
-        if not asked:
-            return await figures.page(request, "figures/around.html", title="Around an account", asked="", who=None)
         if len(asked) > _LONGEST:
             raise UserError("that is too long for the name of an account")
         async with database.reading() as tx:
-            found = await find_accounts(database, tx, asked)
+            found = await find_accounts(database, tx, asked) if asked else []
             people = await read_people(tx, database, [each.number for each in found[:_MOST_SHOWN]])
+            values: dict[str, Any] = {"progress": await figures.progress(tx), "asked": asked}
+        if not asked:
+            return figures.page(request, "figures/around.html", title="Around an account", who=None, **values)
         if len(people) > 1:
             shown = [each for each in found if each.number in people]
-            return await figures.page(request, "figures/which.html", title="Around an account", asked=asked, found=shown)
+            return figures.page(request, "figures/which.html", title="Around an account", found=shown, **values)
         if not people:
             raise NotFound(f"There is no account {asked} in this store that may be told of; search for it on the Data page.")
         who = next(iter(people.values()))
-        return await figures.page(request, "figures/around.html", title=f"Around {who.label}", asked=asked, who=who)
+        return figures.page(request, "figures/around.html", title=f"Around {who.label}", who=who, **values)
 
     async def ties(request: Request) -> Response:
         """What takes a moment: the page is there before it."""

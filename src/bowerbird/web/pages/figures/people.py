@@ -17,8 +17,9 @@ def routes(figures: Figures) -> list[BaseRoute]:
 
     async def accounts(request: Request) -> Response:
         async with database.reading() as tx:
-            found, totals = await read_accounts(tx, database), await read_totals(tx)
-        return await figures.page(request, "figures/accounts.html", title="Accounts", found=found, totals=totals)
+            found, totals, progress = await read_accounts(tx, database), await read_totals(tx), await figures.progress(tx)
+        values = {"found": found, "totals": totals}
+        return figures.page(request, "figures/accounts.html", title="Accounts", progress=progress, **values)
 
     async def degrees(request: Request) -> JSONResponse:
         async with database.reading() as tx:
@@ -38,8 +39,8 @@ def routes(figures: Figures) -> list[BaseRoute]:
 
     async def where(request: Request) -> Response:
         async with database.reading() as tx:
-            found = await read_map(tx)
-        return await figures.page(request, "figures/map.html", title="Map", found=found)
+            found, progress = await read_map(tx), await figures.progress(tx)
+        return figures.page(request, "figures/map.html", title="Map", progress=progress, found=found)
 
     async def points(request: Request) -> JSONResponse:
         async with database.reading() as tx:

@@ -12,7 +12,8 @@ from starlette.routing import BaseRoute, Route
 
 from bowerbird.clock import EPOCH
 from bowerbird.modules.statistics.work import ask_anew
-from bowerbird.reports.statistics.documents import read_progress
+from bowerbird.ports import Transaction
+from bowerbird.reports.statistics.documents import Progress, read_progress
 from bowerbird.web.ranges import Range, chosen
 from bowerbird.web.security import Form, Role
 from bowerbird.web.site import Site
@@ -42,10 +43,12 @@ class Figures:
         self.site.live.add("statistics", self._progress)
         return [Route("/figures/refresh", self.site.acting(Role.READ, self._refresh), methods=["POST"])]
 
-    async def page(self, request: Request, template: str, *, title: str, **values: Any) -> HTMLResponse:
+    async def progress(self, tx: Transaction) -> Progress:
+        """How far the counting is; a page reads it together with its numbers."""
+        return await read_progress(tx, self.site.clock)
+
+    def page(self, request: Request, template: str, *, title: str, progress: Progress, **values: Any) -> HTMLResponse:
         """A page with the tabs of this area and the state of the counting."""
-        async with self.site.database.reading() as tx:
-            progress = await read_progress(tx, self.site.clock)
         here = _tab_of(request.url.path)
         values |= {"tabs": [(label, path, path == here) for label, path in TABS], "is_prepared": here not in _READ_AT_ONCE}
         return self.site.page(request, template, title=title, progress=progress, **values)
@@ -57,7 +60,7 @@ class Figures:
 
     async def _progress(self, argument: str) -> str:
         async with self.site.database.reading() as tx:
-            progress = await read_progress(tx, self.site.clock)
+            progress = await self.progress(tx)
         return self.site.fragment("figures/progress.html", progress=progress)
 
     async def _refresh(self, request: Request, form: Form) -> Response:

@@ -28,11 +28,12 @@ def routes(figures: Figures) -> list[BaseRoute]:
     async def index(request: Request) -> Response:
         what, month = _ranked(request), _month(request)
         async with figures.site.database.reading() as tx:
-            top = await read_top(tx, figures.site.database, what, month)
-        return await figures.page(
+            top, progress = await read_top(tx, figures.site.database, what, month), await figures.progress(tx)
+        return figures.page(
             request,
             "figures/top.html",
             title="Top lists",
+            progress=progress,
             what=what,
             name=NAMES[what],
             lists=[(label, f"/figures/top?what={each}", each is what) for each, (label, _) in NAMES.items()],
@@ -43,9 +44,9 @@ def routes(figures: Figures) -> list[BaseRoute]:
 
     async def influence(request: Request) -> Response:
         async with figures.site.database.reading() as tx:
-            found = await read_influence(tx, figures.site.database)
+            found, progress = await read_influence(tx, figures.site.database), await figures.progress(tx)
         rows, as_of = found if found is not None else ((), None)
-        return await figures.page(request, "figures/influence.html", title="Influence", rows=rows, as_of=as_of)
+        return figures.page(request, "figures/influence.html", title="Influence", progress=progress, rows=rows, as_of=as_of)
 
     return [Route("/figures/top", index), Route("/figures/influence", influence)]
 

@@ -31,11 +31,12 @@ def routes(figures: Figures) -> list[BaseRoute]:
                 Unit.HOUR if range_of(request).span in _SHORT else fitting(await read_volumes(tx, Unit.DAY))
             )
             volumes = await read_volumes(tx, unit)
-            totals, week = await read_totals(tx), await read_week(tx)
-        return await figures.page(
+            totals, week, progress = await read_totals(tx), await read_week(tx), await figures.progress(tx)
+        return figures.page(
             request,
             "figures/index.html",
             title="Figures",
+            progress=progress,
             unit=unit,
             units=[(each.value, f"/figures?unit={each}", each is unit) for each in Unit],
             totals=totals,

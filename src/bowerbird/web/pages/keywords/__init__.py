@@ -13,6 +13,7 @@ from starlette.routing import BaseRoute, Route
 from bowerbird.errors import UserError
 from bowerbird.event.orders import SAID, obey
 from bowerbird.policies.keywords import ABOUT, checked
+from bowerbird.ports import Transaction
 from bowerbird.reports.keywords.courses import read_moves
 from bowerbird.reports.keywords.explaining import explain, read_decided, related_terms
 from bowerbird.reports.keywords.reading import (
@@ -26,14 +27,14 @@ from bowerbird.reports.keywords.reading import (
     read_methods,
 )
 from bowerbird.reports.keywords.silence import read_silence
+from bowerbird.web.answers.kept import Kept
+from bowerbird.web.answers.preparing import PreparedReport, Preparing
 from bowerbird.web.errors import NotFound
-from bowerbird.web.kept import Kept
+from bowerbird.web.formats import in_path
 from bowerbird.web.pages.keywords.drawn import bars_svg
-from bowerbird.web.preparing import Preparing, Standing
 from bowerbird.web.ranges import plotted
 from bowerbird.web.security import Form, Role
 from bowerbird.web.site import Site
-from bowerbird.web.words import in_path
 
 _FRAMES = 288
 """A day of frames of five minutes."""
@@ -68,11 +69,9 @@ class _Pages:
         return self._site.page(request, "keywords/index.html", title="Keywords", events=list(events))
 
     async def _event(self, request: Request) -> tuple[int, str]:
-        name = request.path_params["name"]
+        """For those who read nothing else."""
         async with self._site.database.reading() as tx:
-            if name not in await read_events(tx):
-                raise NotFound(f"there is no crawl {name!r} with keywords in this store")
-            return await find_event(tx, name)
+            return await _event_of(tx, request)
 
     async def _read_frames(self, about: str) -> list[FrameLine]:
         async with self._site.database.reading() as tx:
@@ -82,27 +81,28 @@ class _Pages:
         async with self._site.database.reading() as tx:
             return msgspec.json.encode(await read_methods(tx, crawl)).decode()
 
-    async def _methods(self, crawl: int, name: str) -> tuple[Standing, list[MethodLine]]:
-        standing = await self._preparing.fresh(f"methods of {name}", lambda: self._make_methods(crawl), _LASTS)
-        return standing, msgspec.json.decode(standing.made.document, type=list[MethodLine]) if standing.made else []
+    async def _methods(self, crawl: int, name: str) -> tuple[PreparedReport, list[MethodLine]]:
+        prepared = await self._preparing.fresh(f"methods of {name}", lambda: self._make_methods(crawl), _LASTS)
+        return prepared, msgspec.json.decode(prepared.made.document, type=list[MethodLine]) if prepared.made else []
 
     async def event(self, request: Request) -> Response:
-        crawl, name = await self._event(request)
-        standing, methods = await self._methods(crawl, name)
-        frames, now = (await self._frames.get(str(crawl))).value, self._site.clock.now()
+        now = self._site.clock.now()
         async with self._site.database.reading() as tx:
+            crawl, name = await _event_of(tx, request)
             lines, silence = await read_keywords(tx, crawl), await read_silence(tx, crawl)
             bars, moves = await read_moves(tx, crawl)
-            decided = await read_decided(tx, crawl)
+            decided, frames = await read_decided(tx, crawl), await read_frames(tx, crawl, 1)
+        # Worked out before, and its time is shown with it.
+        prepared, methods = await self._methods(crawl, name)
         names = list(dict.fromkeys([*(each.name for each in methods), *(line.method for line in lines)]))
         values: dict[str, Any] = {
             "root": f"/keywords/{in_path(name)}",
-            "standing": standing,
+            "prepared": prepared,
             "methods": methods,
             "names": names,
             "about": ABOUT,
             "terms": _by_term(lines),
-            "frames": frames[-1:],
+            "frames": frames,
             "moves": moves[:60],
             "silence": silence,
             "decided": decided,
@@ -132,10 +132,10 @@ class _Pages:
         )
 
     async def term(self, request: Request) -> Response:
-        crawl, name = await self._event(request)
         typed = request.query_params.get("term", "").strip()[:200]
         form = checked(typed)
         async with self._site.database.reading() as tx:
+            crawl, name = await _event_of(tx, request)
             told, related = await explain(tx, crawl, form), await related_terms(tx, crawl, form)
         root = f"/keywords/{in_path(name)}"
         return self._site.page(
@@ -145,9 +145,9 @@ class _Pages:
         )  # fmt: skip
 
     async def traffic(self, request: Request) -> Response:
-        crawl, _ = await self._event(request)
         form = checked(request.query_params.get("term", "")[:200])
         async with self._site.database.reading() as tx:
+            crawl, _ = await _event_of(tx, request)
             looked = (await explain(tx, crawl, form, most=_FRAMES)).looked_at
         times = sorted({each.began for each in looked})
         counts = {(each.method, each.began): sum(each.counts) for each in looked}
@@ -186,6 +186,14 @@ class _Pages:
         crawl, name = await self._event(request)
         self._preparing.begin(f"methods of {name}", lambda: self._make_methods(crawl))
         return RedirectResponse(f"/keywords/{in_path(name)}", 303)
+
+
+async def _event_of(tx: Transaction, request: Request) -> tuple[int, str]:
+    """The crawl that an address names: its number and name."""
+    name = request.path_params["name"]
+    if name not in await read_events(tx):
+        raise NotFound(f"there is no crawl {name!r} with keywords in this store")
+    return await find_event(tx, name)
 
 
 def _by_term(lines: list[KeywordLine]) -> list[tuple[str, dict[str, KeywordLine]]]:

@@ -12,9 +12,9 @@ from starlette.routing import BaseRoute, Route
 from bowerbird.modules.tending.growth import DATABASE
 from bowerbird.reports.database.activity import Activity, Totals, read_activity
 from bowerbird.reports.database.tables import Point, Sizes, filling, read_before, read_log, read_sizes, read_structure
-from bowerbird.reports.database.writes import Writes, is_here, read_claims, read_writes, store_file
+from bowerbird.reports.database.writes import WriteActivity, is_here, read_claims, read_writes, store_file
 from bowerbird.reports.working.workers import read_workers
-from bowerbird.web.kept import Kept
+from bowerbird.web.answers.kept import Kept
 from bowerbird.web.pages.machine.measured import look
 from bowerbird.web.ranges import plotted
 from bowerbird.web.site import Site
@@ -41,7 +41,7 @@ class _Pages:
     def __init__(self, site: Site) -> None:
         self._site = site
         self._sizes: Kept[Sizes] = Kept(site.clock, timedelta(seconds=20), self._read_sizes)
-        self._writes: Kept[Writes] = Kept(site.clock, timedelta(seconds=5), self._read_writes)
+        self._writes: Kept[WriteActivity] = Kept(site.clock, timedelta(seconds=5), self._read_writes)
         self._seen: Kept[dict[str, Any]] = Kept(site.clock, timedelta(seconds=1), self._look)
         self._last: Totals | None = None
 
@@ -140,7 +140,7 @@ class _Pages:
         writes = await self._writes.at_once(_EVERYTHING)
         return {"writes": writes.value, "claims": claims, "activity": activity, "rates": self._rates(activity), "at": writes.at}
 
-    async def _read_writes(self, about: str) -> Writes:
+    async def _read_writes(self, about: str) -> WriteActivity:
         async with self._site.database.reading() as tx:
             return await read_writes(tx, self._site.clock.now())
 

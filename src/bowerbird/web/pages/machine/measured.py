@@ -10,7 +10,8 @@ from pathlib import Path
 import psutil
 from msgspec import Struct
 
-from bowerbird.crawl.process.identity import myself
+from bowerbird.crawl.process.workers.identity import myself
+from bowerbird.model import WorkerState
 from bowerbird.reports.working.workers import WorkerLine
 
 
@@ -26,7 +27,7 @@ class Disk(Struct, frozen=True, kw_only=True):
         return 1 - self.free / max(1, self.total)
 
 
-class Own(Struct, frozen=True, kw_only=True):
+class OurProcess(Struct, frozen=True, kw_only=True):
     """A process of ours."""
 
     pid: int
@@ -52,7 +53,7 @@ class Machine(Struct, frozen=True, kw_only=True):
     swap_total: int
     swap_used: int
     disk: Disk
-    processes: list[Own]
+    processes: list[OurProcess]
     up_since: datetime
 
     @property
@@ -66,7 +67,9 @@ def look(place: str, workers: Iterable[WorkerLine]) -> Machine:
     one, five, fifteen = psutil.getloadavg()
     here = myself().host
     named = {
-        each.pid: f"worker {each.worker} of {each.crawl}" for each in workers if each.host == here and each.state == "running"
+        each.pid: f"worker {each.worker} of {each.crawl}"
+        for each in workers
+        if each.host == here and each.state is WorkerState.RUNNING
     }
     named[os.getpid()] = named.get(os.getpid(), "this dashboard")
     return Machine(
@@ -90,14 +93,14 @@ def disk(place: str) -> Disk:
     return Disk(place=str(folder), total=usage.total, free=usage.free)
 
 
-def _process(pid: int, what: str) -> list[Own]:
+def _process(pid: int, what: str) -> list[OurProcess]:
     """Nothing where it has just ended, or is not ours to look at."""
     try:
         process = psutil.Process(pid)
         with process.oneshot():
             times = process.cpu_times()
             return [
-                Own(
+                OurProcess(
                     pid=pid,
                     what=what,
                     memory=process.memory_info().rss,

@@ -9,10 +9,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from bowerbird.app.next_steps import NextSteps
+from bowerbird.reports.next_steps.from_files import NextSteps
 from bowerbird.reports.overview.course import Incoming, read_incoming
 from bowerbird.reports.overview.reading import Overview, OverviewReader
-from bowerbird.web.kept import Kept
+from bowerbird.vocabulary import vocabulary
+from bowerbird.web.answers.kept import Kept
 from bowerbird.web.site import Site
 
 _LASTS = timedelta(seconds=1)
@@ -20,7 +21,7 @@ _PLOT_LASTS = timedelta(seconds=10)
 
 
 def routes(site: Site) -> list[BaseRoute]:
-    reader = OverviewReader(site.database, NextSteps().read, site.name)
+    reader = OverviewReader(site.database, NextSteps(vocabulary()).read, site.name)
 
     async def read(about: str) -> Overview:
         return await reader.read(site.clock.now())

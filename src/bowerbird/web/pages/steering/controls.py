@@ -7,14 +7,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from bowerbird.app.steering.lookups import is_look_up
-from bowerbird.crawl.life.controls import Kind, Part, Standing, ask_for, check_unchanged
+from bowerbird.crawl.life.controls import ControlState, Kind, Part, ask_for, check_unchanged
 from bowerbird.errors import UserError
 from bowerbird.model import CrawlState
 from bowerbird.reports.status.steered import SteeredCrawl, read_steered
+from bowerbird.steering.lookups import is_look_up
+from bowerbird.web.formats import in_path
 from bowerbird.web.pages.steering.desk import Desk, text
 from bowerbird.web.security import Form, Role
-from bowerbird.web.words import in_path
 
 VERBS = {"pause": CrawlState.PAUSED, "resume": CrawlState.RUNNING, "stop": CrawlState.STOPPED}
 _DONE = {
@@ -43,7 +43,7 @@ def routes(desk: Desk) -> list[BaseRoute]:
         if verb not in VERBS:
             raise UserError(f"a crawl can be paused, resumed or stopped, not {verb!r:.20}")
         what = f"{part.shown} of {name}" if part else name
-        seen = Standing(text(form, "state"), text(form, "wanted"))
+        seen = ControlState.told(text(form, "state"), text(form, "wanted"))
 
         async def do() -> None:
             async with site.database.transaction() as tx:
@@ -53,20 +53,20 @@ def routes(desk: Desk) -> list[BaseRoute]:
         await site.act(request, verb, what, do)
         return desk.back("/steering", _DONE[verb].format(what=what))
 
-    async def standing(argument: str) -> str:
+    async def state(argument: str) -> str:
         """How one crawl stands now, beside what the page says: `NAME/run or rest/wanted` as it was shown."""
         name, runs, wanted, where = (*argument.split("/", 3), "", "", "")[:4]
         found = [each for each in await read_steered(site.database, site.clock.now()) if each.crawl.name == name]
         shown = Shown(wanted, is_running=runs == "run", is_starting=where == "starting")
         return site.fragment(
-            "steering/standing.html",
+            "steering/state.html",
             each=found[0] if found else None,
             is_elsewhere=bool(found) and shown.is_overtaken(found[0]),
             is_followed=bool(found) and shown.is_followed(found[0]),
             at=f"/steering/crawls/{in_path(name)}" if where else "",
         )
 
-    site.live.add("steering", standing)
+    site.live.add("steering", state)
     return [Route("/steering", index), Route("/steering/control", site.acting(Role.STEER, control), methods=["POST"])]
 
 

@@ -9,7 +9,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from bowerbird.app.trying import told_of
 from bowerbird.crawl.access.how_to_add import login_at
 from bowerbird.db import open_database
 from bowerbird.db.versions import newest, version_of
@@ -25,9 +24,11 @@ from bowerbird.limits.keys.fields import (
     complete,
     required_fields,
 )
-from bowerbird.limits.keys.places import database_entry, how_used, message_entry
 from bowerbird.limits.keys.servers import servers_named
+from bowerbird.limits.keys.vault_entries import database_entry, how_used, message_entry
 from bowerbird.model import TRAITS, Credential, Secret
+from bowerbird.model.networks import FIRST
+from bowerbird.starting.trying import told_of
 from bowerbird.web.pages.steering.desk import Desk, Said, text
 from bowerbird.web.security import Form, Role
 
@@ -123,7 +124,7 @@ def routes(desk: Desk) -> list[BaseRoute]:
 def _chosen(request: Request) -> tuple[str, str]:
     """The provider and kind whose fields the form asks for."""
     provider, kind = request.query_params.get("provider", ""), request.query_params.get("kind", "")
-    provider = provider if provider in TRAITS else "mastodon"
+    provider = provider if provider in TRAITS else FIRST
     return provider, kind if (provider, kind) in FIELDS else "user"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -11,13 +11,13 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from bowerbird.app.steering.files import CrawlFiles, folder_for
-from bowerbird.app.steering.processes import Processes
 from bowerbird.db.addresses import is_postgres, public
 from bowerbird.errors import CredentialError, UserError
 from bowerbird.limits.keys.fields import ADDRESS, DATABASE
 from bowerbird.limits.vault import FileVault
 from bowerbird.settings import Settings, load_settings
+from bowerbird.steering.files import CrawlFiles, folder_for
+from bowerbird.steering.processes import Processes
 from bowerbird.web.errors import NotFound
 from bowerbird.web.security import Form, Role
 from bowerbird.web.site import Site
@@ -104,8 +104,11 @@ class Desk:
 
     async def named(self, name: str) -> str:
         """The name of a crawl of this store, or of a file that was made here."""
-        known = {crawl.name for crawl in await self.site.reader.crawls()}
-        if name not in known and name not in self.made():
+        return self.known(name, {crawl.name for crawl in await self.site.reader.crawls()})
+
+    def known(self, name: str, crawls: Collection[str]) -> str:
+        """The same for those who have read the crawls of the store already."""
+        if name not in crawls and name not in self.made():
             raise NotFound(f"there is no crawl called {name!r:.60} here")
         return name
 

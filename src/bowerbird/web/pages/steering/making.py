@@ -16,8 +16,6 @@ from starlette.routing import BaseRoute, Route
 
 from bowerbird.analysis.community.describing import described
 from bowerbird.analysis.community.world import code_of
-from bowerbird.app.steering.checking import Checked, check, stored_here
-from bowerbird.app.steering.files import LARGEST, NAME, Draft, seeds_in
 from bowerbird.errors import UserError
 from bowerbird.flows.files.flow_file import built_in_flow
 from bowerbird.flows.files.written import CrawlForm, written
@@ -25,17 +23,20 @@ from bowerbird.flows.flow import Flow, Vocabulary
 from bowerbird.flows.language.spelling import duration
 from bowerbird.model import TRAITS
 from bowerbird.model.money import DEFAULT_DOLLARS
+from bowerbird.model.networks import FIRST
 from bowerbird.reports.working.services import read_name
+from bowerbird.steering.checking import Checked, check, stored_here
+from bowerbird.steering.files import LARGEST, NAME, Draft, seeds_in
 from bowerbird.vocabulary import vocabulary
 from bowerbird.web.errors import NotFound
+from bowerbird.web.formats import in_path
 from bowerbird.web.pages.steering.desk import Desk, text
 from bowerbird.web.pages.steering.starting import agreement, run, start_of
 from bowerbird.web.security import Form, Role
-from bowerbird.web.words import in_path
 
 _NUMBERS = {"calls": "calls", "posts": "posts", "users": "accounts", "max_users": "accounts asked about", "max_depth": "steps"}
 _UNNAMED = "name"
-_AT_FIRST = {"flow": "timelines", "provider": "mastodon", "name": "", "duration": "7d"}
+_AT_FIRST = {"flow": "timelines", "provider": FIRST, "name": "", "duration": "7d"}
 
 
 def routes(desk: Desk) -> list[BaseRoute]:
@@ -255,9 +256,9 @@ def _span(written_as: str) -> Any:
 def _choices(given: Form | Mapping[str, Any]) -> dict[str, Any]:
     """What the form offers for a flow and a network."""
     words = _words()
-    flow_name, provider = str(given.get("flow") or "timelines"), str(given.get("provider") or "mastodon")
+    flow_name, provider = str(given.get("flow") or "timelines"), str(given.get("provider") or FIRST)
     flow = _built_in(flow_name if flow_name in words.flows else "timelines")
-    provider = provider if provider in words.providers else "mastodon"
+    provider = provider if provider in words.providers else FIRST
     begin = TRAITS[provider].example
     is_word = bool(flow.seeds) and flow.seeds[0] in ("search", "hashtag")
     is_post = bool(flow.seeds) and flow.seeds[0] in ("posts", "post", "thread")

@@ -8,11 +8,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from bowerbird.app.steering.files import CrawlFiles
-from bowerbird.app.steering.lookups import PREFIX, Lookup, is_look_up, look_up
+from bowerbird.db.moment import one_moment
 from bowerbird.errors import UserError
 from bowerbird.model import TRAITS
+from bowerbird.model.networks import FIRST
+from bowerbird.ports import Database
+from bowerbird.reports.reader import Reader
 from bowerbird.reports.seeds.looked_up import read_called, read_led_to
+from bowerbird.steering.files import CrawlFiles
+from bowerbird.steering.lookups import PREFIX, Lookup, is_look_up, look_up
 from bowerbird.vocabulary import vocabulary
 from bowerbird.web.errors import NotFound
 from bowerbird.web.pages.steering.desk import Desk, text
@@ -27,17 +31,17 @@ def routes(desk: Desk) -> list[BaseRoute]:
 
     async def page(request: Request) -> Response:
         word = request.query_params.get("q", "").strip()[:200]
-        provider = request.query_params.get("provider", "mastodon")
-        async with site.database.reading() as tx:
-            found = await read_called(site.database, tx, word) if word else ()
+        provider = request.query_params.get("provider", FIRST)
+        async with one_moment(site.database) as still, still.reading() as tx:
+            found, crawls = await read_called(still, tx, word) if word else (), await _crawls(still)
         bases = {name: TRAITS[name].base for name in vocabulary().providers}
         return desk.page(
-            request, "people.html", "Find people", word=word, found=found, crawls=await _crawls(), bases=bases, provider=provider,
+            request, "people.html", "Find people", word=word, found=found, crawls=crawls, bases=bases, provider=provider,
             look="",
         )  # fmt: skip
 
-    async def _crawls() -> list[str]:
-        return [crawl.name for crawl in await site.reader.crawls() if not is_look_up(crawl.name)]
+    async def _crawls(still: Database) -> list[str]:
+        return [crawl.name for crawl in await Reader(still).crawls() if not is_look_up(crawl.name)]
 
     async def look(request: Request, form: Form) -> Response:
         made = Lookup(
@@ -61,15 +65,15 @@ def routes(desk: Desk) -> list[BaseRoute]:
         if not is_look_up(name) or folder().text(name) is None:
             raise NotFound("there is no such look-up")
         word = request.query_params.get("q", "")[:200]
+        # First, so that nothing it brought last is missed.
+        is_over = await _is_over(name)
+        async with one_moment(site.database) as still, still.reading() as tx:
+            found, crawls = list(await read_led_to(tx, name)), await _crawls(still)
         bases = {name: TRAITS[name].base for name in vocabulary().providers}
         return desk.page(
-            request, "people.html", "Find people", word=word, found=await _led_to(name), crawls=await _crawls(), bases=bases,
-            provider="mastodon", look=name, is_over=await _is_over(name), log=folder().log(name),
+            request, "people.html", "Find people", word=word, found=found, crawls=crawls, bases=bases, provider=FIRST, look=name,
+            is_over=is_over, log=folder().log(name),
         )  # fmt: skip
-
-    async def _led_to(name: str) -> list[object]:
-        async with site.database.reading() as tx:
-            return list(await read_led_to(tx, name))
 
     async def _is_over(name: str) -> bool:
         return not desk.processes.is_running(name)

@@ -8,15 +8,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from bowerbird.app.steering.files import LARGEST, seeds_in
-from bowerbird.app.steering.lookups import is_look_up
-from bowerbird.app.steering.seeds import add_seeds, retire_seeds
+from bowerbird.db.moment import one_moment
 from bowerbird.errors import UserError
 from bowerbird.model import Reason
 from bowerbird.reports.browsing.pages import Ask
+from bowerbird.reports.reader import Reader
 from bowerbird.reports.seeds.listed import read_seeds
 from bowerbird.reports.sheets.names import read_names
 from bowerbird.reports.subjects import subject_of
+from bowerbird.steering.files import LARGEST, seeds_in
+from bowerbird.steering.lookups import is_look_up
+from bowerbird.steering.seeds import add_seeds, retire_seeds
 from bowerbird.web.pages.steering.desk import Desk, text
 from bowerbird.web.security import Form, Role
 
@@ -29,16 +31,15 @@ def routes(desk: Desk) -> list[BaseRoute]:
 
     async def page(request: Request) -> Response:
         asked = request.query_params
-        names = [crawl.name for crawl in await site.reader.crawls() if not is_look_up(crawl.name)]
-        name = asked.get("crawl") or (names[0] if names else "")
-        if name and name not in names:
-            await desk.named(name)
         word = asked.get("q", "")[:100]
-        async with site.database.reading() as tx:
+        async with one_moment(site.database) as still, still.reading() as tx:
+            crawls = [crawl.name for crawl in await Reader(still).crawls()]
+            names = [each for each in crawls if not is_look_up(each)]
+            name = asked.get("crawl") or (names[0] if names else "")
+            if name:
+                desk.known(name, crawls)
             found = await read_seeds(tx, name, Ask(after=asked.get("after"), size=_ROWS, newest_first=False), word)
-            known = await read_names(
-                site.database, tx, [(seed.service, subject_of(seed.facet), seed.target) for seed in found.lines]
-            )
+            known = await read_names(still, tx, [(seed.service, subject_of(seed.facet), seed.target) for seed in found.lines])
         more = urlencode({"crawl": name, "q": word, "after": found.after}) if found.after else ""
         return desk.page(
             request, "seeds.html", "Seeds", names=names, name=name, page=found, word=word, known=known,

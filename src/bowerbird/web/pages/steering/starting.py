@@ -11,21 +11,23 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from bowerbird.app.steering.files import NAME
-from bowerbird.crawl.life.controls import Standing, check_unchanged
-from bowerbird.crawl.process.running import living, running_already
+from bowerbird.crawl.life.controls import ControlState, check_unchanged
+from bowerbird.crawl.process.workers.running import living, running_already
 from bowerbird.db.addresses import in_vault
+from bowerbird.db.moment import one_moment
 from bowerbird.errors import UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan, read_crawl_file
 from bowerbird.model.money import in_dollars
+from bowerbird.ports import Database
 from bowerbird.reports.next_steps.again import UNKNOWN, Again, read_again
 from bowerbird.reports.next_steps.agreed import Wish, may_spend, read_agreed, wish_of
 from bowerbird.reports.status.steered import read_steered
+from bowerbird.steering.files import NAME
 from bowerbird.vocabulary import vocabulary
 from bowerbird.web.errors import NotFound
+from bowerbird.web.formats import in_path
 from bowerbird.web.pages.steering.desk import Desk, text
 from bowerbird.web.security import Form, Role
-from bowerbird.web.words import in_path
 
 
 class Start(Struct, frozen=True, kw_only=True):
@@ -64,9 +66,17 @@ def _words(again: Again) -> Iterator[str]:
 
 async def start_of(desk: Desk, name: str) -> Start:
     """How a crawl would be started: with the file that was made here, or the one that it was run with last."""
-    is_ours = name in desk.made()
-    async with desk.site.database.reading() as tx:
-        again, agreed = await read_again(tx, name), await read_agreed(tx, name)
+    return await _started(desk, name, await _read_last(desk.site.database, name))
+
+
+async def _read_last(database: Database, name: str) -> tuple[Again, Wish | None]:
+    """How a crawl was run last, and what it may spend by now."""
+    async with database.reading() as tx:
+        return await read_again(tx, name), await read_agreed(tx, name)
+
+
+async def _started(desk: Desk, name: str, last: tuple[Again, Wish | None]) -> Start:
+    (again, agreed), is_ours = last, name in desk.made()
     # By name: the same seeds under another name are another crawl here, and no file that was renamed.
     again = Again(file=str(desk.files.path(name)), name=name, skips_bad=True) if is_ours else again
     return await asyncio.to_thread(_start, desk, Start(name=name, again=again, is_ours=is_ours), agreed)
@@ -98,13 +108,15 @@ def routes(desk: Desk) -> list[BaseRoute]:
     site = desk.site
 
     async def page(request: Request) -> Response:
-        name = await desk.named(request.path_params["name"])
-        found = await read_steered(site.database, site.clock.now())
-        each = next((one for one in found if one.crawl.name == name), None)
+        async with one_moment(site.database) as still:
+            crawls = {one.crawl.name: one for one in await read_steered(still, site.clock.now())}
+            name = desk.known(request.path_params["name"], crawls)
+            last = await _read_last(still, name)
+        each = crawls.get(name)
         return desk.page(
-            request, "start.html", name, start=await start_of(desk, name), log=_log(desk, name),
+            request, "start.html", name, start=await _started(desk, name, last), log=_log(desk, name),
             is_running=each is not None and each.is_running, is_starting=desk.processes.is_running(name), each=each,
-            standing=await _standing(desk, name),
+            control=ControlState(None, None) if each is None else ControlState(each.crawl.state, each.crawl.wanted),
         )  # fmt: skip
 
     async def start(request: Request, form: Form) -> Response:
@@ -114,7 +126,7 @@ def routes(desk: Desk) -> list[BaseRoute]:
         follows = bool(form.get("apply")) or found.is_ours
 
         async def do() -> int:
-            await _check(desk, name, Standing(text(form, "state"), text(form, "wanted")))
+            await _check(desk, name, ControlState.told(text(form, "state"), text(form, "wanted")))
             return run(desk, found, (*agreed, *(("--apply",) if follows else ())))
 
         number = await site.act(request, "start", name, do)
@@ -151,7 +163,7 @@ def run(desk: Desk, found: Start, more: tuple[str, ...] = ()) -> int:
     return desk.processes.crawl(found.name, words, desk.files.path(_file_name(found.name), ".log"))
 
 
-async def _check(desk: Desk, name: str, seen: Standing) -> None:
+async def _check(desk: Desk, name: str, seen: ControlState) -> None:
     now = desk.site.clock.now()
     async with desk.site.database.reading() as tx:
         members = await living(tx, name, now)
@@ -159,11 +171,6 @@ async def _check(desk: Desk, name: str, seen: Standing) -> None:
             raise UserError(running_already(name, members[0], now))
         if seen.state:
             await check_unchanged(tx, name, None, seen)
-
-
-async def _standing(desk: Desk, name: str) -> Standing:
-    crawl = await desk.site.reader.crawl(name)
-    return Standing("", "") if crawl is None else Standing(crawl.state, crawl.wanted)
 
 
 def _file_name(name: str) -> str:

@@ -13,22 +13,24 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from bowerbird.db.moment import one_moment
 from bowerbird.errors import UserError
 from bowerbird.modules.running.found import KnownModules
-from bowerbird.ports import Module
-from bowerbird.reports.modules import ModuleStanding, average, read_history, read_standings
+from bowerbird.ports import Database, Module
+from bowerbird.reports.modules import ModuleState, average, read_history, read_module_states
+from bowerbird.reports.reader import Reader
 from bowerbird.reports.sheets.names import asked_by, read_names
 from bowerbird.reports.working.calls import CallFilter, read_calls
 from bowerbird.reports.working.errors import ErrorFilter, ErrorSums, read_error_sums, read_errors
 from bowerbird.reports.working.services import read_services
 from bowerbird.reports.working.spans import STEPS, FirstPosts, Spans, read_first_posts, read_spans
 from bowerbird.reports.working.workers import read_workers
-from bowerbird.web.kept import Kept
+from bowerbird.web.answers.kept import Kept
+from bowerbird.web.formats import in_path
 from bowerbird.web.pages.work.runs import Runs
 from bowerbird.web.ranges import plotted
 from bowerbird.web.security import Form, Role
 from bowerbird.web.site import Site
-from bowerbird.web.words import in_path
 
 _PARTS = {"": "Workers", "calls": "Calls", "timings": "Timings", "errors": "Errors", "modules": "Modules"}
 _EVERYTHING = "all"
@@ -56,7 +58,7 @@ class _Pages:
         self._runs = Runs(site.database, site.clock)
         self._who: Kept[dict[str, Any]] = Kept(site.clock, timedelta(seconds=1), self._read_workers)
         self._newest: Kept[dict[str, Any]] = Kept(site.clock, timedelta(seconds=1), self._read_newest)
-        self._standings: Kept[dict[str, list[ModuleStanding]]] = Kept(site.clock, timedelta(seconds=2), self._read_standings)
+        self._module_states: Kept[dict[str, list[ModuleState]]] = Kept(site.clock, timedelta(seconds=2), self._read_module_states)
         self._spans: Kept[Spans] = Kept(site.clock, timedelta(seconds=5), self._read_spans)
         self._first: Kept[FirstPosts] = Kept(site.clock, timedelta(minutes=10), self._read_first)
         self._sums: Kept[ErrorSums] = Kept(site.clock, timedelta(seconds=5), self._read_sums)
@@ -85,38 +87,31 @@ class _Pages:
 
     async def calls(self, request: Request) -> Response:
         asked = request.query_params
-        wanted = CallFilter(
-            facet=asked.get("facet", ""),
-            outcome=asked.get("outcome", ""),
-            worker=_number(asked.get("worker", "")),
-            target=asked.get("target", "")[:200],
-            crawl=await self._number_of(asked.get("crawl", "")),
-        )
         before = _number(asked.get("before", ""))
-        is_all = wanted == CallFilter() and before is None
-        shown = (await self._newest.at_once(_EVERYTHING)).value if is_all else await self._read_page(wanted, before)
-        crawls = [crawl.name for crawl in await self._site.reader.crawls()]
-        values = {"wanted": wanted, "crawl": asked.get("crawl", ""), "crawls": crawls, "is_all": is_all, **shown}
+        async with one_moment(self._site.database) as still:
+            crawls = {crawl.name: crawl.crawl for crawl in await Reader(still).crawls()}
+            wanted = CallFilter(
+                facet=asked.get("facet", ""),
+                outcome=asked.get("outcome", ""),
+                worker=_number(asked.get("worker", "")),
+                target=asked.get("target", "")[:200],
+                crawl=_crawl_of(crawls, asked.get("crawl", "")),
+            )
+            is_all = wanted == CallFilter() and before is None
+            shown = {} if is_all else await self._read_page(still, wanted, before)
+        shown = shown or (await self._newest.at_once(_EVERYTHING)).value
+        values = {"wanted": wanted, "crawl": asked.get("crawl", ""), "crawls": list(crawls), "is_all": is_all, **shown}
         return self._page(request, "calls", next=_next(request, shown["page"].before), **values)
 
-    async def _number_of(self, crawl: str) -> int | None:
-        """Raises `UserError` for what is no crawl of the store."""
-        if not crawl:
-            return None
-        found = await self._site.reader.crawl(crawl)
-        if found is None:
-            raise UserError(f"there is no crawl {crawl[:80]!r} in this store")
-        return found.crawl
-
-    async def _read_page(self, wanted: CallFilter, before: int | None = None) -> dict[str, Any]:
-        async with self._site.database.reading() as tx:
+    async def _read_page(self, database: Database, wanted: CallFilter, before: int | None = None) -> dict[str, Any]:
+        async with database.reading() as tx:
             page = await read_calls(tx, wanted, before)
             asked = [each for line in page.lines for each in asked_by(line.service, line.facet, line.targets)]
-            names = await read_names(self._site.database, tx, asked)
+            names = await read_names(database, tx, asked)
         return {"page": page, "names": names, "at": self._site.clock.now()}
 
     async def _read_newest(self, about: str) -> dict[str, Any]:
-        shown = await self._read_page(CallFilter())
+        shown = await self._read_page(self._site.database, CallFilter())
         # Written once for all who look: it takes longer than reading them.
         return {**shown, "rows": Markup(self._site.fragment("work/call_rows.html", **shown))}  # noqa: S704 - a template's
 
@@ -174,15 +169,15 @@ class _Pages:
             self._site.clock.now(),
         )
 
-    async def _read_standings(self, about: str) -> dict[str, list[ModuleStanding]]:
-        by_crawl: dict[str, list[ModuleStanding]] = {}
+    async def _read_module_states(self, about: str) -> dict[str, list[ModuleState]]:
+        by_crawl: dict[str, list[ModuleState]] = {}
         async with self._site.database.reading() as tx:
-            for each in await read_standings(tx, self._known, None):
+            for each in await read_module_states(tx, self._known, None):
                 by_crawl.setdefault(each.crawl, []).append(each)
         return by_crawl
 
     async def modules(self, request: Request) -> Response:
-        kept = await self._standings.get(_EVERYTHING)
+        kept = await self._module_states.get(_EVERYTHING)
         return self._page(request, "modules", crawls=kept.value, runs=self._runs, at=kept.at)
 
     async def history(self, request: Request) -> Response:
@@ -201,6 +196,13 @@ class _Pages:
 
         await self._site.act(request, "run module", f"{module} of {crawl}", begin)
         return RedirectResponse(f"/work/modules/{in_path(crawl)}/{in_path(module)}", 303)
+
+
+def _crawl_of(crawls: Mapping[str, int], name: str) -> int | None:
+    """The number of a crawl; raises `UserError` for what is none of the store."""
+    if name and name not in crawls:
+        raise UserError(f"there is no crawl {name[:80]!r} in this store")
+    return crawls[name] if name else None
 
 
 def _number(text: str) -> int | None:

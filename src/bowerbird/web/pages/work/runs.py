@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from bowerbird.app.modules.by_hand import run_from_store
+from bowerbird.app.modules_by_hand import run_from_store
 from bowerbird.errors import UserError
 from bowerbird.modules.running.found import KnownModules
 from bowerbird.ports import Clock, Database

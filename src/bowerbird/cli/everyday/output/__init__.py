@@ -1,0 +1,1 @@
+"""What a one-line command writes: rows, how far it is, whole files."""

@@ -1,0 +1,1 @@
+"""Amounts in the same words on every screen."""

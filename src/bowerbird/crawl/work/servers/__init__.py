@@ -1,0 +1,1 @@
+"""What servers and credentials turn out to be: down, refused, without a route."""

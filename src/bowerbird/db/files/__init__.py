@@ -1,0 +1,1 @@
+"""The files of a store: found, copied, rewritten, readable by their owner alone."""

@@ -1,0 +1,1 @@
+"""Streams whose server is hostile."""

@@ -1,0 +1,1 @@
+"""Policies that ask those first of whom most is to be expected."""

@@ -1,0 +1,1 @@
+"""Policies that walk from account to account."""

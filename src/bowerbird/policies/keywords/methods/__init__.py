@@ -1,0 +1,1 @@
+"""The methods of keyword adaptation, one file each."""

@@ -1,0 +1,1 @@
+"""The worker without a database: its way to the coordinator, and its work."""

@@ -1,0 +1,1 @@
+"""Which rows are wanted, and which are never shown."""

@@ -1,0 +1,1 @@
+"""Mastodon's streaming server."""

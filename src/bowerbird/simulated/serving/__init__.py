@@ -1,0 +1,1 @@
+"""The doors of a simulated service: in process, over HTTP, its pictures and its truth."""

@@ -1,0 +1,55 @@
+"""Who says in a crawl what accounts and posts are: where, in which language, whether they belong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from bowerbird.analysis.language.judge import language_judges
+from bowerbird.flows.files.crawl_file import CrawlPlan
+from bowerbird.model.subjects.community import Community
+from bowerbird.model.subjects.places import Area
+from bowerbird.modules.judging.place_names import folded
+from bowerbird.ports import Judge
+from bowerbird.settings import load_settings
+
+
+def judges_of(plan: CrawlPlan, added: Sequence[Judge]) -> Sequence[Judge]:
+    """Where, in a crawl that is about places; in which language, in one whose conditions ask; who belongs, in one of a community;
+    and those that the program which runs it has `added`."""
+    areas = [place.area for place in plan.places]
+    asked = plan.flow.judges - {judge.name for judge in added}
+    return (*place_judges(areas), *community_judges(plan.community), *language_judges(asked), *added)
+
+
+def place_judges(areas: Sequence[Area]) -> Sequence[Judge]:
+    if not areas:
+        return ()
+    # Loaded for crawls that are about places: it takes a while.
+    from bowerbird.analysis.places.judge import place_judge
+
+    return (place_judge(areas, load_settings().cache_folder),)
+
+
+def community_judges(community: Community | None) -> Sequence[Judge]:
+    if community is None:
+        return ()
+    # Loaded for crawls of a community: names of places take a while.
+    from bowerbird.analysis.community.judge import community_judge
+
+    return (community_judge(community, load_settings().cache_folder),)
+
+
+def judge_named(own: Callable[[], Sequence[Judge]], name: str) -> Judge | None:
+    """The judge of a name: one of the crawl's own, or one that every crawl may ask."""
+    return next((judge for judge in (*own(), *language_judges({name})) if judge.name == name), None)
+
+
+def knows_place(community: Community | None, text: str) -> bool:
+    """Whether a text is a name that the packaged tables of places know, or that the description of the community has."""
+    own = (*community.own_places, *community.other_places) if community is not None else ()
+    if folded(text) in map(folded, own):
+        return True
+    # The names of places take long to load, and few modules ask for them.
+    from bowerbird.analysis.places.opened import resolver_in
+
+    return bool(resolver_in(load_settings().cache_folder).resolve(text))

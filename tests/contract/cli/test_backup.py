@@ -1,0 +1,234 @@
+"""Backups: taken while the store is written, whole or not there at all, restorable into either database."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bowerbird.clock import RealClock
+from bowerbird.crawl.life import registry
+from bowerbird.db import open_database
+from bowerbird.db.files.backup import back_up, restore
+from bowerbird.db.sqlite.short_columns import read
+from bowerbird.errors import StoreError
+from bowerbird.model import Facet, Page, Post, Service, Subject, User
+from bowerbird.ports import Database, Row
+from bowerbird.store import Store
+
+NOW = datetime(2026, 1, 5, tzinfo=UTC)
+SERVICE = Service(name="s", provider="mastodon", base="https://s.example")
+FACET = Facet(name="timeline", subject=Subject.USER, yields=frozenset({"posts", "users"}))
+
+
+async def filled(where: str, posts: range) -> None:
+    database = await open_database(where, RealClock())
+    await database.migrate()
+    async with database.transaction() as tx:
+        await registry.enrol_crawl(tx, "c", "{}", "{}", NOW)
+        await registry.enrol_service(tx, SERVICE, "mastodon")
+    await written(database, posts)
+    await database.close()
+
+
+async def written(database: Database, posts: range) -> None:
+    author = User(id="https://s.example/users/a", key="1", handle="a")
+    page = Page(
+        users=(author,),
+        posts=tuple(Post(id=f"https://s.example/{n}", key=str(n), author=author.id, text=f"p{n}", raw=b"{}") for n in posts),
+    )
+    store = Store(database)
+    async with database.transaction() as tx:
+        await store.save(tx, page, service=SERVICE, tasks=(), facet=FACET, call=1, now=NOW)
+
+
+async def contents(where: str) -> dict[str, list[tuple[Any, ...]]]:
+    """Every row of every table, without order and without the database's own spelling of bytes."""
+    database = await open_database(where, RealClock())
+    names = ("crawls", "services", "users", "posts", "post_keys", "deletions", "media_intake", "residue")
+    async with database.reading() as tx:
+        rows = {name: [_read(row) for row in await tx.fetch(f"select * from {name}")] for name in names}
+    await database.close()
+    return {name: sorted(each, key=repr) for name, each in rows.items()}
+
+
+def _read(row: Row) -> tuple[Any, ...]:
+    """In an order of its own, without what one database keeps otherwise than it is read."""
+    return tuple(value for name, value in sorted(dict(row).items()) if read(name) == name)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return str(tmp_path / "crawl.db") if request.param == "sqlite" else str(request.getfixturevalue("migrated_url"))
+
+
+async def test_a_backup_of_either_database_restores_into_a_file_with_everything_in_it(place: str, tmp_path: Path) -> None:
+    await filled(place, range(7_000))
+    copied = await back_up(place, tmp_path / "b.db", RealClock())
+    await restore(tmp_path / "b.db", str(tmp_path / "again.db"), RealClock())
+    assert await contents(str(tmp_path / "again.db")) == await contents(place)
+    assert copied.rows > 14_000
+
+
+async def test_a_backup_restores_into_postgresql_and_the_crawl_goes_on_counting(
+    place: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    await filled(place, range(50))
+    await back_up(place, tmp_path / "b.db", RealClock())
+    before = await contents(place)
+    if place.startswith("postgresql"):
+        database = await open_database(place, RealClock())
+        async with database.transaction() as tx:
+            for table in ("gaps", "streams", "lanes", "posts", "post_keys", "users", "services", "crawls", "deletions"):
+                await tx.execute(f"delete from {table}")
+        await database.close()
+        target = place
+    else:
+        target = str(request.getfixturevalue("postgres_url"))
+    await restore(tmp_path / "b.db", target, RealClock())
+    assert await contents(target) == before
+    database = await open_database(target, RealClock())
+    await written(database, range(50, 60))
+    async with database.reading() as tx:
+        row = await tx.fetch_one("select count(*) as posts from posts")
+    await database.close()
+    assert row is not None
+    assert row["posts"] == 60
+
+
+async def test_a_backup_of_postgresql_knows_the_numbers_that_nobody_may_get_again(migrated_url: str, tmp_path: Path) -> None:
+    await filled(migrated_url, range(50))
+    database = await open_database(migrated_url, RealClock())
+    async with database.transaction() as tx:
+        (last,) = await tx.fetch("select max(user_no) as users, (select max(post_no) from posts) as posts from users")
+        await tx.execute("delete from users where user_no = ?", last["users"])
+        await tx.execute("delete from posts where post_no = ?", last["posts"])
+    await database.close()
+    await back_up(migrated_url, tmp_path / "b.db", RealClock())
+    copy = await open_database(str(tmp_path / "b.db"), RealClock())
+    async with copy.reading() as tx:
+        (given,) = await tx.fetch("select users, posts from highest_numbers")
+    await copy.close()
+    assert given["users"] >= last["users"]
+    assert given["posts"] >= last["posts"]
+
+
+async def test_what_is_written_during_a_backup_is_in_it_whole_or_not_at_all(tmp_path: Path) -> None:
+    place = str(tmp_path / "crawl.db")
+    await filled(place, range(2_000))
+    database = await open_database(place, RealClock())
+    async with database.transaction() as tx:
+        await tx.execute("insert into deletions (subject, id, reason, at) values ('post', 'x', 'not_found', 1)")
+        await back_up(place, tmp_path / "during.db", RealClock())
+    await database.close()
+    assert (await contents(str(tmp_path / "during.db")))["deletions"] == []
+    assert len((await contents(place))["deletions"]) == 1
+
+
+async def test_nothing_is_overwritten_and_nothing_half_made_is_left(place: str, tmp_path: Path) -> None:
+    await filled(place, range(3))
+    (tmp_path / "there.db").write_bytes(b"mine")
+    with pytest.raises(StoreError, match="nothing is overwritten"):
+        await back_up(place, tmp_path / "there.db", RealClock())
+    assert (tmp_path / "there.db").read_bytes() == b"mine"
+    await back_up(place, tmp_path / "b.db", RealClock())
+    with pytest.raises(StoreError, match=r"exists already|holds crawls"):
+        await restore(tmp_path / "b.db", place, RealClock())
+    assert list(tmp_path.glob("*.unfinished*")) == []  # noqa: ASYNC240
+
+
+async def _begun_backup(folder: Path, steps: int) -> asyncio.Task[object]:
+    taking: asyncio.Task[object] = asyncio.create_task(back_up(str(folder / "crawl.db"), folder / "kept" / "b.db", RealClock()))
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    return taking
+
+
+@pytest.mark.asyncio(loop_scope="function")  # whose threads can all be waited for
+@pytest.mark.parametrize("steps", [1, 2, 20])
+async def test_a_backup_that_is_called_off_leaves_no_thread_that_writes_on(steps: int, tmp_path: Path) -> None:
+    await filled(str(tmp_path / "crawl.db"), range(7_000))
+    (tmp_path / "kept").mkdir()
+    taking = await _begun_backup(tmp_path, steps)
+    while not taking.cancel():
+        # On a busy machine the copy may have been the faster one.
+        (tmp_path / "kept" / "b.db").unlink()
+        taking = await _begun_backup(tmp_path, steps)
+    with pytest.raises(asyncio.CancelledError):
+        await taking
+    await asyncio.get_running_loop().shutdown_default_executor()
+    assert list((tmp_path / "kept").iterdir()) == []
+
+
+async def test_a_damaged_backup_is_refused_with_words(tmp_path: Path) -> None:
+    place = str(tmp_path / "crawl.db")
+    await filled(place, range(3_000))
+    await back_up(place, tmp_path / "b.db", RealClock())
+    body = bytearray((tmp_path / "b.db").read_bytes())
+    body[len(body) // 2 : len(body) // 2 + 20_000] = bytes(20_000)
+    (tmp_path / "b.db").write_bytes(bytes(body))
+    with pytest.raises(StoreError, match=r"damaged|cannot be read"):
+        await restore(tmp_path / "b.db", str(tmp_path / "new.db"), RealClock())
+    assert not (tmp_path / "new.db").exists()
+    (tmp_path / "text.db").write_text("no database")
+    with pytest.raises(StoreError, match="cannot be read"):
+        await restore(tmp_path / "text.db", str(tmp_path / "new.db"), RealClock())
+
+
+async def test_of_two_copies_to_one_name_one_is_made_and_the_other_refused_with_words(place: str, tmp_path: Path) -> None:
+    await filled(place, range(500))
+    ended = await asyncio.gather(*(back_up(place, tmp_path / "b.db", RealClock()) for _ in range(2)), return_exceptions=True)
+    refused = [each for each in ended if isinstance(each, BaseException)]
+    assert [type(each) for each in refused] == [StoreError]
+    assert "nothing is overwritten" in str(refused[0])
+    assert len((await contents(str(tmp_path / "b.db")))["posts"]) == 500
+    assert [path.name for path in tmp_path.glob("b.db*")] == ["b.db"]  # noqa: ASYNC240
+
+
+def _with_a_full_disk() -> None:
+    """No file of this process may grow beyond 200 KB, as on a disk that is nearly full."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+
+
+async def test_a_backup_that_finds_no_room_leaves_nothing_behind_and_says_so(tmp_path: Path) -> None:
+    place = str(tmp_path / "crawl.db")
+    await filled(place, range(5_000))
+    (tmp_path / "backups").mkdir()
+    for command in (
+        ["backup", place, str(tmp_path / "backups" / "b.db")],
+        ["restore", place, str(tmp_path / "backups" / "r.db")],
+    ):
+        done = await asyncio.to_thread(
+            subprocess.run,
+            [sys.executable, "-m", "bowerbird", *command],
+            capture_output=True,
+            text=True,
+            check=False,
+            preexec_fn=_with_a_full_disk,
+        )
+        assert (done.returncode, "Is there room on the disk?" in done.stderr) == (2, True), done.stderr
+    assert list((tmp_path / "backups").iterdir()) == []
+    assert len((await contents(place))["posts"]) == 5_000
+
+
+async def test_a_rewriting_that_finds_no_room_changes_nothing_and_says_so(tmp_path: Path) -> None:
+    place = str(tmp_path / "crawl.db")
+    await filled(place, range(5_000))
+    before = await contents(place)
+    done = await asyncio.to_thread(
+        subprocess.run,
+        [sys.executable, "-m", "bowerbird", "scrub", place],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=_with_a_full_disk,
+    )
+    assert (done.returncode, "free space" in done.stderr) == (2, True), done.stderr
+    assert await contents(place) == before
+    assert [path.name for path in tmp_path.glob("*.unfinished*")] == []  # noqa: ASYNC240

@@ -1,0 +1,434 @@
+"""`crawl`, `status`, `pause`, `resume` and `stop` against a simulated service over real HTTP."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from simulated_server import Server, running
+
+from bowerbird import cli
+from bowerbird.db.sqlite.library import sqlite_module
+from bowerbird.simulated.faults import Faults
+
+PROGRAM = [sys.executable, "-c", "from bowerbird.cli import main; main()"]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with running() as started:
+        yield started
+
+
+class Deafness(Faults, frozen=True, kw_only=True):
+    """Calls are answered until so many were; those after them never are."""
+
+    answered: int
+
+    def at(self, serial: int, now: datetime) -> str | None:
+        return "lost_after" if serial >= self.answered else None
+
+
+@pytest.fixture
+def deaf_server() -> Iterator[Server]:
+    """Says what it is, and then never answers again."""
+    with running(Deafness(answered=3)) as started:
+        yield started
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("BOWERBIRD_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def token(server: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("BOWERBIRD_SECRET_ACCESS_TOKEN", next(iter(server.service.tokens)).value)
+    assert cli.run(["credentials", "add", "mine", "--provider", "mastodon", "--server", server.base]) == 0
+    capsys.readouterr()
+
+
+def result(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    values: dict[str, Any] = json.loads(capsys.readouterr().out.splitlines()[-1])
+    return values
+
+
+def told(verb: str, file: Path, state: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    """What a control says; returns when the crawl has followed, on a busy machine after the control has lost its patience."""
+    capsys.readouterr()
+    assert cli.run([verb, str(file), "--json"]) == 0
+    said = result(capsys)
+    assert said["is_followed"] == (said["state"] == state)
+    found = said["state"]
+    while found != state:
+        assert cli.run(["status", str(file), "--json"]) == 0
+        found = result(capsys)["crawls"][0]["state"]
+    return said
+
+
+class Child:
+    """`bowerbird crawl FILE --json` as a process of its own."""
+
+    def __init__(self, file: Path, *options: str) -> None:
+        self.process = subprocess.Popen(
+            [*PROGRAM, "crawl", str(file), "--json", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def wait_for(self, word: str) -> None:
+        assert self.process.stderr is not None
+        seen = []
+        for line in self.process.stderr:
+            seen.append(line)
+            if re.search(word, line):
+                return
+        raise AssertionError(f"{word!r} never came: {seen}")
+
+    def end(self) -> tuple[int, str, str]:
+        out, err = self.process.communicate(timeout=240)
+        return self.process.returncode, out, err
+
+
+@pytest.fixture
+def children() -> Iterator[list[Child]]:
+    started: list[Child] = []
+    yield started
+    for child in started:
+        child.process.kill()
+        child.process.communicate()
+
+
+@pytest.mark.usefixtures("token")
+def test_a_crawl_ends_when_it_was_told_to_and_goes_on_later(
+    server: Server, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = server.crawl_file(folder / "a.toml")
+    assert cli.run(["crawl", str(file), "--calls", "4", "--quiet", "--json"]) == 0
+    first = result(capsys)
+    assert (first["state"], first["calls"] <= 4, first["users"] > 10) == ("finished", True, True)
+    assert cli.run(["crawl", str(file), "--calls", "6", "--quiet", "--json"]) == 0
+    second = result(capsys)
+    assert second["calls"] == first["calls"] + second["run"]["calls"] <= 10
+    assert second["posts"] > first["posts"]
+    assert server.service.limiter.refused == 0
+
+
+@pytest.mark.usefixtures("token")
+def test_a_crawl_that_can_end_ends_and_says_how_to_look(server: Server, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = server.crawl_file(folder / "a.toml", flow="hydrate", seeds=3)
+    file.write_text(file.read_text().replace('seeds = ["', f'seeds = ["{server.post_keys(1)[0]}", "'))
+    assert cli.run(["crawl", str(file)]) == 0
+    shown = capsys.readouterr().out
+    assert "Finished: nothing is left to ask." in shown
+    assert "3 seeds were not found: " in shown
+    assert f"bowerbird status {file}" in shown
+    assert "\x1b" not in shown
+
+
+@pytest.mark.usefixtures("token")
+def test_a_short_crawl_also_fetches_the_pictures_of_its_last_posts(
+    server: Server, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = server.crawl_file(folder / "a.toml", seeds=5, more="media.private_addresses = true")
+    assert cli.run(["crawl", str(file), "--calls", "4", "--quiet"]) == 0
+    capsys.readouterr()
+    assert cli.run(["status", str(file), "--json"]) == 0
+    media = result(capsys)["media"]
+    assert list(media) == ["kept"]
+    assert sum(path.is_file() for path in (folder / "media").rglob("*")) == media["kept"]["value"] > 0
+
+
+@pytest.mark.usefixtures("token")
+def test_status_tells_what_is_there(server: Server, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = server.crawl_file(folder / "a.toml")
+    cli.run(["crawl", str(file), "--calls", "6", "--quiet"])
+    capsys.readouterr()
+    assert cli.run(["status", str(folder / "a.db")]) == 0
+    shown = capsys.readouterr().out
+    assert "a (flow timelines): ended as told: 6 calls reached" in shown
+    assert "account mine" in shown
+    assert "timeline  sim" in shown
+    assert cli.run(["status", str(file), "--json"]) == 0
+    values = result(capsys)
+    assert values["stored"]["users_seen"]["value"] > 10
+    assert values["pace"]["calls"] == values["crawls"][0]["calls"]
+    assert values["size"] > 10_000
+    assert values["processes"] == []
+
+
+def test_a_wrong_token_is_refused_before_the_crawl_with_what_to_do(
+    server: Server, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BOWERBIRD_SECRET_ACCESS_TOKEN", "wrong")
+    cli.run(["credentials", "add", "mine", "--provider", "mastodon", "--server", server.base])
+    before = server.service.calls
+    assert cli.run(["crawl", str(server.crawl_file(folder / "a.toml")), "--quiet"]) == 2
+    told = capsys.readouterr().err
+    assert "sim refuses the credential 'mine' (401 The access token is invalid)" in told
+    assert "bowerbird credentials add mine --provider mastodon --replace" in told
+    assert server.service.calls - before == 2, "what the server is, and whether it takes the token"
+    assert cli.run(["status", str(folder / "a.db")]) == 0
+    shown = capsys.readouterr().out
+    assert "refused the credential mine" in shown
+    assert "2 calls" in shown
+
+
+@pytest.mark.usefixtures("token")
+def test_listening_to_nobody_fails_with_words_and_3(server: Server, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stream = '[[streams]]\nchannel = "public"\nbase = "ws://127.0.0.1:9"'
+    file = server.crawl_file(folder / "a.toml", flow="listen", seeds=0, more=stream)
+    assert cli.run(["crawl", str(file), "--for", "1s", "--quiet", "--json"]) == 2
+    told = json.loads(capsys.readouterr().err)["error"]
+    bind = next(line for line in told.split(": ") if line.startswith("bowerbird credentials bind"))
+    assert cli.run(bind.split()[1:]) == 0, "the command that the refusal names"
+    capsys.readouterr()
+    assert cli.run(["crawl", str(file), "--for", "3s", "--quiet", "--json"]) == 3
+    ended = result(capsys)
+    assert ended["state"] == "failed"
+    assert "public never connected: without an answer (cannot reach 127.0.0.1:9: connection refused)" in ended["reason"]
+
+
+def test_a_service_out_of_reach_is_named_before_anything_is_made(
+    server: Server, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = server.crawl_file(folder / "a.toml")
+    file.write_text(file.read_text().replace(server.base, "http://127.0.0.1:9"))
+    assert cli.run(["crawl", str(file)]) == 2
+    assert "does not answer: cannot reach 127.0.0.1:9: connection refused; check" in capsys.readouterr().err
+    assert not (folder / "a.db").exists()
+
+
+def test_an_empty_seeds_file_is_named(server: Server, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "seeds.txt").write_text("\n")
+    file = server.crawl_file(folder / "a.toml", seeds=1)
+    lines = [line if not line.startswith("seeds") else 'seeds.file = "seeds.txt"' for line in file.read_text().splitlines()]
+    file.write_text("\n".join(lines))
+    assert cli.run(["crawl", str(file)]) == 2
+    assert "has no seeds" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("token")
+def test_seeds_that_nobody_understands_are_named_with_their_lines(
+    server: Server, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = server.crawl_file(folder / "a.toml", flow="hydrate", seeds=3)
+    file.write_text(file.read_text().replace("seeds = [", "seeds.file = 'ids.txt'\nseeds.list = ["))
+    (folder / "ids.txt").write_text("123\n" + "".join(f"what? {number}\n" for number in range(7)))
+    assert cli.run(["crawl", "a.toml"]) == 2
+    told = capsys.readouterr().err
+    assert "ids.txt:2: cannot tell what 'what? 0' is; write a post id" in told
+    assert told.count("ids.txt:") == 5
+    assert "and 2 more that cannot be seeds" in told
+    assert "thread" not in told
+    assert not (folder / "a.db").exists(), "a start that is refused leaves nothing behind"
+    assert cli.run(["flow", "check", "a.toml"]) == 2
+    assert "ids.txt:2: cannot tell what 'what? 0' is" in capsys.readouterr().err, "one check for both"
+
+
+@pytest.mark.usefixtures("token")
+def test_bad_seeds_can_be_skipped_with_a_report_unless_there_are_no_others(
+    server: Server, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = server.crawl_file(folder / "a.toml", flow="hydrate", seeds=3)
+    file.write_text(file.read_text().replace("seeds = [", "seeds.file = 'ids.txt'\nnothing = [").replace("nothing", "# n"))
+    (folder / "ids.txt").write_text("123\nwhat? 1\n124\n")
+    assert cli.run(["crawl", "a.toml"]) == 2
+    assert "--skip-bad" in capsys.readouterr().err
+    assert cli.run(["crawl", "a.toml", "--skip-bad"]) == 0, "that posts are gone is an answer"
+    shown = capsys.readouterr().out
+    assert "1 of 3 seeds cannot be understood and are skipped:" in shown
+    assert "ids.txt:2: cannot tell what 'what? 1' is" in shown
+    assert "2 seeds were not found" in shown
+    (folder / "ids.txt").write_text("what? 1\n")
+    assert cli.run(["crawl", "a.toml", "--skip-bad"]) == 2
+    assert "not one of the seeds can be understood" in capsys.readouterr().err
+
+
+def test_a_service_that_needs_a_credential_says_so(server: Server, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = server.crawl_file(folder / "a.toml")
+    file.write_text(file.read_text().replace('"mastodon"', '"twitter_v1"'))
+    assert cli.run(["crawl", str(file)]) == 2
+    assert "bowerbird credentials add mine --provider twitter_v1" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("token")
+def test_a_running_crawl_can_be_paused_resumed_and_stopped(
+    server: Server, folder: Path, children: list[Child], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = server.crawl_file(folder / "a.toml")
+    children.append(Child(file))
+    children[0].wait_for('"state": "running"')
+    assert cli.run(["crawl", str(file)]) == 2
+    assert "--join" in capsys.readouterr().err
+    for verb, words in (("pause", "heed it"), ("pause", "so already"), ("resume", "heed it"), ("resume", "so already")):
+        assert cli.run([verb, str(file), "--facet", "timeline"]) == 0
+        assert words in capsys.readouterr().out
+    for verb, state in (("pause", "paused"), ("resume", "running"), ("stop", "stopped")):
+        assert told(verb, file, state, capsys)["processes"] == 1
+    code, out, _ = children[0].end()
+    assert (code, json.loads(out)["reason"]) == (0, "asked to stop")
+
+
+@pytest.mark.usefixtures("token")
+def test_who_joins_a_paused_crawl_is_told_so_and_waits_with_the_others(
+    server: Server, folder: Path, children: list[Child], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = server.crawl_file(folder / "a.toml")
+    children.append(Child(file))
+    children[0].wait_for('"state": "running"')
+    assert cli.run(["pause", str(file)]) == 0
+    children.append(Child(file, "--join"))
+    children[1].wait_for("is paused: this process waits with the others")
+    children[1].wait_for('"state": "paused"')
+    capsys.readouterr()
+    for verb, state in (("resume", "running"), ("stop", "stopped")):
+        assert told(verb, file, state, capsys)["processes"] == 2
+    ends = [child.end() for child in children]
+    assert [code for code, _, _ in ends] == [0, 0]
+    assert {json.loads(out)["reason"] for _, out, _ in ends} == {"asked to stop"}
+
+
+def versions(folder: Path) -> list[int]:
+    with closing(sqlite_module().connect(folder / "a.db")) as store:
+        return [version for (version,) in store.execute("select version from plans order by version")]
+
+
+@pytest.mark.usefixtures("token")
+def test_a_changed_file_is_shown_and_applied_when_the_user_says_so(
+    server: Server, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = server.crawl_file(folder / "a.toml")
+    run = ["crawl", str(file), "--calls", "2", "--quiet", "--json"]
+    assert [cli.run(run), cli.run(run)] == [0, 0]
+    assert versions(folder) == [1]
+    file.write_text(file.read_text() + '\n[filters]\nlanguages = ["pt"]\n')
+    capsys.readouterr()
+    assert cli.run(run[:2]) == 2
+    refused = capsys.readouterr().err
+    assert "filters.languages is new: pt" in refused
+    assert f"`bowerbird crawl {file} --apply`" in refused
+    assert cli.run([*run, "--apply"]) == 0
+    assert "filters.languages is new: pt" in capsys.readouterr().err
+    assert cli.run(run) == 0
+    assert versions(folder) == [1, 2]
+
+
+@pytest.mark.usefixtures("token")
+def test_a_second_process_with_another_file_is_refused_and_if_it_insists_the_first_one_ends_in_order(
+    server: Server, folder: Path, children: list[Child], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = server.crawl_file(folder / "a.toml")
+    children.append(Child(file))
+    children[0].wait_for('"state": "running"')
+    children[0].wait_for('"posts": ')
+    file.write_text(file.read_text() + '\n[filters]\nlanguages = ["pt"]\n')
+    assert cli.run(["crawl", str(file), "--join"]) == 2
+    refused = capsys.readouterr().err
+    assert "filters.languages is new: pt" in refused
+    assert f"process {children[0].process.pid} on " in refused
+    assert children[0].process.poll() is None
+    children.append(Child(file, "--join", "--apply"))
+    code, out, _ = children[0].end()
+    assert (code, json.loads(out)["state"]) == (0, "stopped")
+    assert "start again with the crawl file" in json.loads(out)["reason"]
+    assert cli.run(["stop", str(file)]) == 0
+    assert (children[1].end()[0], versions(folder)) == (0, [1, 2])
+
+
+@pytest.mark.usefixtures("token")
+def test_ctrl_c_finishes_what_is_in_flight(server: Server, folder: Path, children: list[Child]) -> None:
+    file = server.crawl_file(folder / "a.toml")
+    children.append(Child(file))
+    children[0].wait_for('"state": "running"')
+    children[0].process.send_signal(signal.SIGINT)
+    code, out, err = children[0].end()
+    last = json.loads(out)
+    assert (code, last["was_interrupted"], last["state"]) == (130, True, "stopped")
+    assert "Ctrl-C again" in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.usefixtures("token")
+def test_sigterm_ends_in_order_with_0(server: Server, folder: Path, children: list[Child]) -> None:
+    children.append(Child(server.crawl_file(folder / "a.toml")))
+    children[0].wait_for('"state": "running"')
+    children[0].process.terminate()
+    code, out, _ = children[0].end()
+    assert (code, json.loads(out)["state"]) == (0, "stopped")
+
+
+def test_a_second_ctrl_c_leaves_at_once_and_nothing_is_lost(
+    deaf_server: Server, folder: Path, children: list[Child], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = deaf_server.crawl_file(folder / "a.toml", seeds=4)
+    children.append(Child(file))
+    children[0].wait_for('"state": "running"')
+    while not deaf_server.service.met["lost_after"]:
+        children[0].wait_for('"state": "running"')
+    children[0].process.send_signal(signal.SIGINT)
+    children[0].wait_for("Ctrl-C again")
+    children[0].process.send_signal(signal.SIGINT)
+    code, _, err = children[0].end()
+    assert (code, "Traceback" in err) == (130, False)
+    assert cli.run(["status", str(file)]) == 0
+    assert "nothing is lost" in capsys.readouterr().out
+
+
+def make_old(database: Path, file: Path) -> None:
+    """Makes the crawl look as if it had called before."""
+    import asyncio
+
+    from bowerbird.app import open_store
+    from bowerbird.clock import RealClock
+    from bowerbird.crawl.life import registry
+    from bowerbird.crawl.work.bookkeeping import count_call
+
+    async def write() -> None:
+        clock = RealClock()
+        async with open_store(str(database), clock) as opened, opened.transaction() as tx:
+            row = await registry.enrol_crawl(tx, file.stem, "{}", "{}", clock.now())
+            await count_call(tx, row.crawl)
+
+    asyncio.run(write())
+
+
+def test_commands_say_when_no_process_runs(server: Server, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = server.crawl_file(folder / "crawl.toml")
+    make_old(folder / "crawl.db", file)
+    assert [cli.run(["pause"]), cli.run(["resume"]), cli.run(["stop"])] == [1, 1, 0]
+    assert capsys.readouterr().out.count("No process runs crawl") == 3
+    assert cli.run(["pause", "--crawl", "other"]) == 2
+    assert "there are: crawl" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("place", [[], ["nowhere.db"], ["nowhere.toml"], ["text.db"]])
+def test_a_place_without_a_crawl_is_named(place: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "text.db").write_text("not a database, but long enough to look at " * 20)
+    (folder / "other.db").touch()
+    assert cli.run(["status", *place]) == 2
+    assert capsys.readouterr().err.startswith("bowerbird: ")
+    assert (folder / "other.db").stat().st_size == 0
+
+
+@pytest.mark.usefixtures("token")
+def test_a_crawl_whose_database_is_deleted_ends_at_once_and_says_so(server: Server, folder: Path, children: list[Child]) -> None:
+    child = Child(server.crawl_file(folder / "a.toml"))
+    children.append(child)
+    child.wait_for('"state": "running"')
+    for file in folder.glob("*.db*"):
+        file.unlink()
+    code, _, shown = child.end()
+    assert code != 0
+    assert "was deleted or replaced while it was open" in shown
+    assert "Traceback" not in shown
+    assert not list(folder.glob("*.db"))

@@ -1,0 +1,67 @@
+"""Files that hold what people wrote can be read by their owner alone, whatever the umask and whoever made them."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bowerbird.clock import RealClock
+from bowerbird.db import open_database
+from bowerbird.db.files.backup import back_up, restore
+from bowerbird.modules.media.files import MediaFolder
+
+
+@pytest.fixture(autouse=True)
+def open_umask() -> Iterator[None]:
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def modes(folder: Path) -> dict[str, str]:
+    return {path.name: oct(path.stat().st_mode & 0o777) for path in sorted(folder.iterdir())}
+
+
+async def test_a_database_and_what_lies_beside_it_are_made_for_their_owner_alone(tmp_path: Path) -> None:
+    database = await open_database(str(tmp_path / "crawl.db"), RealClock())
+    await database.migrate()
+    assert modes(tmp_path) == {"crawl.db": "0o600", "crawl.db-shm": "0o600", "crawl.db-wal": "0o600"}
+    await database.close()
+
+
+async def test_a_database_that_others_could_open_is_closed_to_them_and_the_user_hears_of_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = tmp_path / "crawl.db"
+    database = await open_database(str(place), RealClock())
+    await database.migrate()
+    for path in tmp_path.iterdir():  # noqa: ASYNC240
+        path.chmod(0o644)
+    with caplog.at_level(logging.WARNING):
+        again = await open_database(str(place), RealClock())
+    assert set(modes(tmp_path).values()) == {"0o600"}
+    assert "crawl.db could be opened by other users" in caplog.text
+    await again.close()
+    await database.close()
+
+
+async def test_backups_and_what_is_made_of_them_are_private_on_either_database(tmp_path: Path, migrated_url: str) -> None:
+    for number, place in enumerate((str(tmp_path / "crawl.db"), migrated_url)):
+        database = await open_database(place, RealClock())
+        await database.migrate()
+        await back_up(place, tmp_path / f"{number}.backup.db", RealClock())
+        await restore(tmp_path / f"{number}.backup.db", str(tmp_path / f"{number}.restored.db"), RealClock())
+        await database.close()
+    assert set(modes(tmp_path).values()) == {"0o600"}
+
+
+def test_pictures_and_their_folder_are_private(tmp_path: Path) -> None:
+    writing = MediaFolder(str(tmp_path / "media")).begin("m1")
+    writing.add(b"picture")
+    kept = writing.keep("image/png")
+    path = tmp_path / "media" / kept.path
+    assert [oct(each.stat().st_mode & 0o777) for each in (path, path.parent, tmp_path / "media")] == ["0o600", "0o700", "0o700"]

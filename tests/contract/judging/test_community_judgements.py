@@ -1,0 +1,194 @@
+"""Who belongs to a community, on both databases: judged with every page, looked at again, overruled, and never forgotten."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from msgspec import structs
+from store_pages import FOLLOWING, PROFILES, TIMELINE, Crawled
+
+from bowerbird.analysis.community.describing import example
+from bowerbird.analysis.community.judge import CommunityJudge, Examiner
+from bowerbird.community.around import StoredNeighbourhood
+from bowerbird.community.looking import Looker
+from bowerbird.community.persons import say, take_back
+from bowerbird.community.weights import read_model, train
+from bowerbird.model import Page, Post, Relation, RelationKind, User
+from bowerbird.model.subjects.community import Neighbours
+from bowerbird.ports import Database
+from bowerbird.reports.community.reading import read_community, read_why
+from bowerbird.settings import load_settings
+from bowerbird.store import Store
+from bowerbird.store.judgements.judging import JudgingStore
+from bowerbird.store.judgements.neighbours import COUNTED, neighbours_of, users_named
+
+PORTUGAL = example("PT")
+EXAMINER = Examiner(PORTUGAL, load_settings().cache_folder)
+WORDS = ("Apanhei o autocarro para casa, estou a ver o jogo", "Já te disse que o telemóvel é fixe") * 5
+
+
+@pytest.fixture
+async def crawled(database: Database) -> Crawled:
+    made = await Crawled(database).register()
+    made.store = JudgingStore(Store(database), database, [CommunityJudge(EXAMINER)])  # type: ignore[assignment]
+    return made
+
+
+def user(number: int, location: str, **more: str) -> User:
+    return User(id=f"x:{number}", key=str(number), handle=f"u{number}", location=location, **more)
+
+
+def posts(author: int) -> tuple[Post, ...]:
+    return tuple(
+        Post(id=f"x:{author}{n:03}", key=f"{author}{n:03}", author=f"x:{author}", text=text) for n, text in enumerate(WORDS)
+    )
+
+
+async def values(crawled: Crawled) -> dict[str, str]:
+    rows = await crawled.rows("select id, value from judgements where judge = 'community' order by id")
+    return {row["id"]: row["value"] for row in rows}
+
+
+async def former(crawled: Crawled) -> list[tuple[str, str, str | None]]:
+    rows = await crawled.rows("select id, value, decided_by from judgement_history order by entry")
+    return [(row["id"], row["value"], row["decided_by"]) for row in rows]
+
+
+async def test_an_account_has_one_value_and_what_it_was_stays(crawled: Crawled) -> None:
+    await crawled.save(Page(users=(user(1, "in your heart"),)), PROFILES, "1")
+    assert await values(crawled) == {"x:1": "undecided"}
+    await crawled.save(Page(users=(user(1, "in your heart"),), posts=posts(1)), TIMELINE, "1")
+    assert await values(crawled) == {"x:1": "yes"}
+    assert await former(crawled) == [("x:1", "undecided", None)]
+
+
+async def test_a_look_at_the_profile_does_not_forget_the_posts(crawled: Crawled) -> None:
+    await crawled.save(Page(users=(user(1, "somewhere"),), posts=posts(1)), TIMELINE, "1")
+    await crawled.save(Page(users=(user(1, "nowhere"),)), PROFILES, "1")
+    assert await values(crawled) == {"x:1": "yes"}
+    assert await former(crawled) == []
+
+
+async def test_a_persons_word_stands_whatever_the_judge_sees(crawled: Crawled) -> None:
+    await crawled.save(Page(users=(user(1, "Lisboa, Portugal"),)), PROFILES, "1")
+    async with crawled.database.transaction() as tx:
+        assert await say(tx, "x:1", "no", "maria", "writes from Recife", crawled.now) == "yes"
+    await crawled.save(Page(users=(user(1, "Porto, Portugal"),), posts=posts(1)), TIMELINE, "1")
+    assert await values(crawled) == {"x:1": "no"}
+    async with crawled.database.transaction() as tx:
+        await Looker(crawled.database, EXAMINER).again(tx, [1], crawled.now)
+        now, before, _ = await read_why(tx, crawled.database, "x:1", 1)
+    assert (now[0].decided_by, now[0].evidence["note"]) == ("maria", "writes from Recife")
+    assert [each.value for each in before] == ["yes"]
+    async with crawled.database.transaction() as tx:
+        assert await take_back(tx, "x:1", crawled.now)
+    await crawled.save(Page(users=(user(1, "Porto, Portugal"),)), PROFILES, "1")
+    assert await values(crawled) == {"x:1": "yes"}
+    assert ("x:1", "no", "maria") in await former(crawled)
+
+
+async def test_everybody_is_judged_anew_by_another_description(crawled: Crawled) -> None:
+    await crawled.save(
+        Page(users=(user(1, "Lisboa, Portugal"), user(2, "Roma, Italia", language="it", description="brasileira"))),
+        PROFILES,
+        "1",
+        "2",
+    )
+    italy = Looker(crawled.database, Examiner(example("IT"), load_settings().cache_folder))
+    async with crawled.database.transaction() as tx:
+        changed = await italy.again(tx, await italy.everybody(tx, 0, 10), crawled.now)
+    assert {each.id: (each.before, each.value) for each in changed}["x:2"] == ("no", "yes")
+    assert (await values(crawled))["x:2"] == "yes"
+    assert ("x:2", "no", None) in await former(crawled)
+
+
+async def related(crawled: Crawled) -> None:
+    """Ten who belong, ten who do not; account 50 is followed by five and follows five of the first, 60 of the second."""
+    here = [user(n, "Lisboa, Portugal") for n in range(1, 11)]
+    away = [user(n, "São Paulo", description="paulistano") for n in range(11, 21)]
+    strangers = [user(50, "the moon"), user(60, "the moon")]
+    await crawled.save(Page(users=(*here, *away, *strangers)), PROFILES)
+    follows = [(n, 50) for n in range(1, 6)] + [(50, n) for n in range(4, 9)] + [(n, 60) for n in range(11, 16)]
+    follows += (
+        [(60, n) for n in range(11, 21)] + [(1, n) for n in range(2, 9)] + [(n, 3) for n in range(4, 9)] + [(9, 12), (60, 1)]
+    )
+    for source in sorted({source for source, _ in follows}):
+        own = tuple(Relation(RelationKind.FOLLOW, str(one), str(other)) for one, other in follows if one == source)
+        await crawled.save(Page(relations=own), FOLLOWING, str(source))
+    await crawled.save(Page(posts=(Post(id="x:900", key="900", author="x:2", text="@u50", mentions=("50",)),)), TIMELINE, "2")
+
+
+async def test_neighbours_are_counted_as_they_are_judged(crawled: Crawled) -> None:
+    await related(crawled)
+    async with crawled.database.reading() as tx:
+        named = await users_named(tx, crawled.database, 1, "x", ["50", "60", "nobody"])
+        around = await neighbours_of(tx, crawled.database, list(named.values()))
+    assert around[named["50"]] == Neighbours(followed_in=5, mentioned_in=1, follows_in=5)
+    assert around[named["60"]] == Neighbours(followed_out=5, follows_in=1, follows_out=10)
+    assert "nobody" not in named
+
+
+async def test_neighbours_are_counted_from_those_asked_about(crawled: Crawled) -> None:
+    if crawled.database.dialect != "sqlite":
+        return
+    for statement in COUNTED.values():
+        text = statement.format(these=crawled.database.any("bigint"))
+        plan = [row["detail"] for row in await crawled.rows(f"explain query plan {text}", crawled.database.members([1]))]
+        # Never from the judgements, of which there are more every day.
+        assert plan[0].split()[:2] in (["SEARCH", "r"], ["SEARCH", "m"])
+        assert not [line for line in plan if line.startswith("SCAN") and "json_each" not in line]
+
+
+async def test_the_undecided_are_judged_by_their_neighbours(crawled: Crawled) -> None:
+    await related(crawled)
+    looker = Looker(crawled.database, EXAMINER)
+    async with crawled.database.transaction() as tx:
+        changed = await looker.by_neighbours(tx, await looker.undecided(tx, 0, 100), crawled.now)
+    told = {each.id: each.value for each in changed}
+    assert told["x:50"] == "yes"
+    assert told.get("x:60", "undecided") != "yes"
+    (row,) = await crawled.rows("select reason, evidence from judgements where id = 'x:50' and judge = 'community'")
+    assert row["reason"] == "relations"
+    assert "who belong" in json.loads(row["evidence"])["relations_told"]
+
+
+async def test_candidates_near_members_score_higher_and_people_teach_it(crawled: Crawled) -> None:
+    await related(crawled)
+    neighbourhood = StoredNeighbourhood(crawled.database, 1, "x")
+    async with crawled.database.transaction() as tx:
+        scores = await neighbourhood.scores(tx, ["50", "60"])
+        assert scores["50"] > 0.8 > 0.4 > scores["60"]
+        trained = await train(tx, crawled.database, crawled.now)
+        assert trained.examples == 20
+        await say(tx, "x:50", "no", "maria", "", crawled.now)
+        again = await train(tx, crawled.database, crawled.now)
+        assert (again.examples, again.persons) == (21, 1)
+        assert (await read_model(tx)).score(Neighbours(followed_in=5)) < trained.model.score(Neighbours(followed_in=5))
+
+
+async def test_how_a_community_stands_is_told(crawled: Crawled) -> None:
+    await related(crawled)
+    async with crawled.database.reading() as tx:
+        counts = await read_community(tx, crawled.database)
+    assert counts.values == {"yes": 10, "no": 10, "undecided": 2}
+    assert counts.reasons["yes"] == {"profile": 10}
+    assert counts.mentioned == {"undecided": 1}
+    assert counts.missed is None
+
+
+async def test_the_rule_of_the_thesis_may_be_chosen(crawled: Crawled) -> None:
+    echo = Examiner(structs.replace(PORTUGAL, rule="echo"), load_settings().cache_folder)
+    crawled.store = JudgingStore(Store(crawled.database), crawled.database, [CommunityJudge(echo)])  # type: ignore[assignment]
+    await crawled.save(Page(users=(user(1, "Braga"), user(2, "Berlin"), user(3, "the moon"))), PROFILES)
+    assert await values(crawled) == {"x:1": "yes", "x:2": "no", "x:3": "undecided"}
+    (row,) = await crawled.rows("select distinct version from judgements where judge = 'community'")
+    assert row["version"].startswith("echo")
+
+
+async def test_history_leaves_with_its_owner(crawled: Crawled) -> None:
+    await crawled.save(Page(users=(user(1, "in your heart"),)), PROFILES, "1")
+    await crawled.save(Page(users=(user(1, "in your heart"),), posts=posts(1)), TIMELINE, "1")
+    await crawled.save(Page(users=(structs.replace(user(1, ""), opts_out=True),)), PROFILES, "1")
+    assert await values(crawled) == {}
+    assert await former(crawled) == []
