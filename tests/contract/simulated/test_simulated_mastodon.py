@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -15,9 +16,11 @@ from bowerbird.model import Request
 from bowerbird.simulated.limiter import Limiter
 from bowerbird.simulated.mastodon import MastodonDialect
 from bowerbird.simulated.mastodon.federation import Vantage
+from bowerbird.simulated.mastodon.payloads import Payloads
 from bowerbird.simulated.tokens import IssuedTokens
 from bowerbird.simulated.wire import Reply
 from bowerbird.simulated.world import World, WorldSettings
+from bowerbird.simulated.world.posts.rows import QUOTE, REPOST, Row
 from bowerbird.simulated.world.settings import DAY, NEVER, to_ms
 
 NOW = datetime(2026, 1, 9, 12, 3, 20, 19685, tzinfo=UTC)
@@ -259,6 +262,23 @@ def test_a_thread_has_ancestors_and_descendants(server: Server) -> None:
                 assert status["id"] in [each["id"] for each in above["descendants"]]
                 return
     raise AssertionError("nobody answered anybody")
+
+
+def test_what_is_passed_on_shows_what_it_quotes_and_a_quote_only_names_what_is_quoted_there() -> None:
+    now, write = to_ms(NOW), Payloads(Vantage(world()))
+    passing: dict[int, list[Row]] = {REPOST: [], QUOTE: []}
+    for row in chain.from_iterable(world().timeline(account, now) for account in range(len(world().people))):
+        target = world().post(row.target, now) if row.kind in passing else None
+        if target is not None and target.kind == QUOTE:
+            passing[row.kind].append(row)
+    reposts = [each for each in map(msgspec.json.decode, write.statuses(passing[REPOST], now)) if each["reblog"]]
+    quotes = [each for each in map(msgspec.json.decode, write.statuses(passing[QUOTE], now)) if each["quote"]]
+    shown = [each["reblog"]["quote"]["quoted_status"] for each in reposts if each["reblog"]["quote"]]
+    named = [each["quote"]["quoted_status"]["quote"] for each in quotes if each["quote"]["quoted_status"]["quote"]]
+    assert shown
+    assert all(each["content"] and each["account"]["id"] for each in shown)
+    assert named
+    assert all(each.keys() == {"state", "quoted_status_id"} for each in named)
 
 
 def test_a_deleted_post_becomes_404(server: Server) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
@@ -25,6 +25,9 @@ decode = msgspec.json.Decoder().decode
 _KEPT = 50_000
 _UNEDITED = 60_000
 _ROLES: tuple[str, ...] = ()
+_NULL = b"null"
+_ACCEPTED = b'{"state":"accepted","quoted_status":%b}'
+_NAMED = b'{"state":"accepted","quoted_status_id":"%b"}'
 
 
 class Account(Struct):
@@ -81,6 +84,24 @@ def iso(ms: int) -> str:
     return from_ms(ms).isoformat(timespec="milliseconds")[:23] + "Z"
 
 
+class _Page(Struct):
+    """What the statuses of one answer share."""
+
+    now: int
+    passed_on: dict[int, Row]
+    """What they pass on or quote, and what that quotes."""
+    counters: dict[int, Counters]
+    accounts: dict[int, bytes] = {}
+    written: dict[tuple[int, Callable[[Row, _Page], bytes]], bytes] = {}
+
+    def embedded(self, row: Row, write: Callable[[Row, _Page], bytes]) -> bytes:
+        """A status within another, written once for all that show it so."""
+        known = (row.number, write)
+        if known not in self.written:
+            self.written[known] = write(row, self)
+        return self.written[known]
+
+
 class Payloads:
     """Writes accounts and statuses of one server as of a time."""
 
@@ -121,22 +142,23 @@ class Payloads:
 
     def statuses(self, rows: Sequence[Row], now: int) -> list[bytes]:
         """The statuses' JSON, in the order given."""
-        inner = [row for row in (self._quoted(row, now) for row in rows) if row is not None]
-        counters = self.reactions.counters([row.number for row in (*rows, *inner)], now)
-        by_number = {row.number: count for row, count in zip((*rows, *inner), counters, strict=True)}
-        accounts: dict[int, bytes] = {}
-        embedded = {row.number: self._status(row, now, by_number[row.number], accounts, b"null") for row in inner}
-        found = [self._status(row, now, by_number[row.number], accounts, embedded.get(row.target, b"null")) for row in rows]
-        return [self._reshaped(status) for status in found] if self._flavour.is_reshaped else found
+        inner = [row for row in (self._passed_on(row, now) for row in rows) if row is not None]
+        quoted = [row for row in (self._passed_on(row, now) for row in inner) if row is not None]
+        shown = (*rows, *inner, *quoted)
+        counters = self.reactions.counters([row.number for row in shown], now)
+        by_number = {row.number: count for row, count in zip(shown, counters, strict=True)}
+        page = _Page(now, {row.number: row for row in (*inner, *quoted)}, by_number)
+        found = [self._status(row, page) for row in rows]
+        return [encode(self._reshaped(decode(status))) for status in found] if self._flavour.is_reshaped else found
 
-    def _reshaped(self, status: bytes) -> bytes:
-        """The status as the server's software writes it, and so what it passes on."""
-        fields = decode(status)
+    def _reshaped(self, fields: dict[str, Any], *, is_embedded: bool = False) -> dict[str, Any]:
+        """The status as the server's software writes it, and so what it passes on or quotes."""
         if fields["reblog"] is not None:
-            fields["reblog"] = self._flavour.status(fields["reblog"], True)
-        if fields["quote"] is not None:
-            fields["quote"]["quoted_status"] = self._flavour.status(fields["quote"]["quoted_status"], True)
-        return encode(self._flavour.status(fields, False))
+            fields["reblog"] = self._reshaped(fields["reblog"], is_embedded=True)
+        quote = fields["quote"] or {}
+        if quote.get("quoted_status") is not None:
+            quote["quoted_status"] = self._reshaped(quote["quoted_status"], is_embedded=True)
+        return self._flavour.status(fields, is_embedded)
 
     def name(self, account: int) -> str:
         return self.world.profiles.at(account, 0).first_handle
@@ -202,7 +224,8 @@ class Payloads:
             fields=fields,
         )
 
-    def _quoted(self, row: Row, now: int) -> Row | None:
+    def _passed_on(self, row: Row, now: int) -> Row | None:
+        """What a post passes on or quotes, as far as the server shows it."""
         if row.kind not in (REPOST, QUOTE):
             return None
         target = self.world.post(row.target, now)
@@ -213,11 +236,25 @@ class Payloads:
         is_private = self.world.contents.visibility(row.target) == "private"
         return not is_private and self.world.is_open(author_of(row.target), now)
 
-    def _status(self, row: Row, now: int, counters: Counters, accounts: dict[int, bytes], embedded: bytes) -> bytes:
+    def _status(self, row: Row, page: _Page) -> bytes:
+        """One status; what it passes on is shown with what that quotes, and what it quotes only names what it quotes in turn."""
+        passed_on = page.passed_on.get(row.target) if row.kind in (REPOST, QUOTE) else None
+        if passed_on is None:
+            return self._written(row, page, _NULL, _NULL)
+        if row.kind == REPOST:
+            return self._written(row, page, page.embedded(passed_on, self._status), _NULL)
+        return self._written(row, page, _NULL, _ACCEPTED % page.embedded(passed_on, self._quoted))
+
+    def _quoted(self, row: Row, page: _Page) -> bytes:
+        """One status as it is shown below another that quotes it."""
+        names = row.kind == QUOTE and self._passed_on(row, page.now) is not None
+        return self._written(row, page, _NULL, _NAMED % self.ids.post(row.target).encode() if names else _NULL)
+
+    def _written(self, row: Row, page: _Page, reblog: bytes, quote: bytes) -> bytes:
+        now, accounts, counters = page.now, page.accounts, page.counters[row.number]
         account = accounts.get(row.author)
         if account is None:
             account = accounts[row.author] = self.account(row.author, now, is_embedded=True)
-        quote = b'{"state":"accepted","quoted_status":%b}' % embedded if row.kind == QUOTE and embedded != b"null" else b"null"
         parent = self.world.post(row.target, now) if row.kind == REPLY else None
         parent = parent if parent is not None and self.vantage.holds(parent, now) else None
         reply_to = self.ids.post(row.target).encode() if parent else b""
@@ -227,8 +264,7 @@ class Payloads:
             b'"in_reply_to_id":%b,"in_reply_to_account_id":%b,"poll":%b,'
             % (
                 counters.replies, counters.reposts, counters.likes, counters.quotes, account,
-                embedded if row.kind == REPOST else b"null", quote, _quoted(reply_to), _quoted(reply_to_account),
-                encode(_poll(row, now)),
+                reblog, quote, _text(reply_to), _text(reply_to_account), encode(_poll(row, now)),
             )
         ) + self._body(row, now)[1:]  # fmt: skip
 
@@ -314,5 +350,5 @@ def _fields(account: Account) -> dict[str, Any]:
     return {name: getattr(account, name) for name in account.__struct_fields__}
 
 
-def _quoted(text: bytes) -> bytes:
+def _text(text: bytes) -> bytes:
     return b'"%b"' % text if text else b"null"
