@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 
-from bowerbird.db.sqlite.remaking import imply, index, remake, shorten
+from bowerbird.db.sqlite.millions import index_by_millions, tell_planner
+from bowerbird.db.sqlite.remaking import imply, index, number, remake, shorten
 from bowerbird.errors import StoreError
 from bowerbird.model import to_micros
 from bowerbird.ports import Transaction
@@ -44,9 +45,12 @@ FORMS = {
     },
 }
 """Words with a column, such as `{time p.created_at}`: a time as text, `2026-03-01T12:00:00.000000Z`, and texts as a JSON list."""
-_STEPS: dict[str, Callable[..., Awaitable[None]]] = {"remake": remake, "shorten": shorten, "imply": imply, "index": index}
+_STEPS: dict[str, Callable[..., Awaitable[None]]] = {
+    step.__name__: step for step in (remake, shorten, imply, number, index, index_by_millions)
+}
 """The steps that are not SQL (SQLite): `remake table, part of its definition, what stands there instead`, `shorten table,
-columns`, `imply table, columns`, and `index name on table (columns)`, which is told where it takes long."""
+columns`, `imply table, columns`, `number table, column`, `index name on table (columns)`, which is told where it takes long,
+and `index_by_millions name on table (columns)`."""
 _made: list[str] = []
 """Once this process has made a SQLite store: what makes another. Rehearsals and tests make many."""
 _FORM = re.compile(r"\{(\w+) ([\w.]+)\}")
@@ -98,6 +102,8 @@ async def migrate(tx: Transaction, dialect: str, now: datetime) -> None:
     else:
         for _, _, file in missing:
             await apply(tx, statements(file.read_text(encoding="utf-8"), dialect))
+    if dialect == "sqlite":
+        await tell_planner(tx)
     if is_new and not _made:
         _made.extend(await _recipe(tx))
     done = "insert into migrations (version, name, applied_at) values (?, ?, ?)"
@@ -107,7 +113,8 @@ async def migrate(tx: Transaction, dialect: str, now: datetime) -> None:
 async def _recipe(tx: Transaction) -> list[str]:
     """What makes the tables of this new store at once, without the way that led to them: in a tenth of the time."""
     found = await tx.fetch(
-        "select type, name, sql from sqlite_master where sql is not null and name <> 'migrations' order by type <> 'table', rowid"
+        "select type, name, sql from sqlite_master where sql is not null and name <> 'migrations' "
+        "and name not like 'sqlite_stat%' order by type <> 'table', rowid"
     )
     tables = [row["name"] for row in found if row["type"] == "table"]
     rows = {table: [tuple(row) for row in await tx.fetch(f"select * from {table}")] for table in tables}

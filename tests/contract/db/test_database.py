@@ -17,6 +17,7 @@ from bowerbird.db.migrate import apply, scripts, statements
 from bowerbird.db.moment import one_moment
 from bowerbird.db.postgres.database import PostgresDatabase
 from bowerbird.db.sqlite import database as sqlite
+from bowerbird.db.sqlite.millions import tell_planner
 from bowerbird.errors import Busy, DiskFull, StoreError
 from bowerbird.ports import Database, Transaction
 
@@ -190,6 +191,7 @@ async def test_a_store_that_a_process_makes_after_others_is_like_one_made_step_b
     async with stepwise.transaction() as tx:
         for _, _, script in scripts():
             await apply(tx, statements(script, "sqlite"))
+        await tell_planner(tx)
         wanted = await _made(tx)
     await stepwise.close()
     for name in ("first.db", "second.db"):

@@ -72,6 +72,7 @@ async def columns(crawled: Crawled) -> list[tuple[str, str, bool]]:
 
 async def test_it_is_decided_of_every_number_whether_it_is_that_of_an_account_or_post(crawled: Crawled) -> None:
     own = {name for _, _, script in scripts() for name in re.findall(r"(\w+) \{serial\}", script)} - {"source"}
+    own |= {name for _, _, script in scripts() for name in re.findall(r": number \w+, (\w+);", script)}
     there = {(table, column) for table, column, is_number in await columns(crawled) if is_number}
     marks = {(table, column) for table, names in MARKS.items() for column in names}
     undecided = [

@@ -67,6 +67,7 @@ STEPS = st.lists(
     max_size=14,
 )
 
+_OF_SQLITE = ("short_", "change_no")
 PEOPLE = {
     "users": (),
     "posts": ("author",),
@@ -117,8 +118,10 @@ async def _state(crawled: Crawled) -> dict[str, list[Any]]:
     state = {}
     for table, people in PEOPLE.items():
         found = await crawled.rows(f"select * from {table}")
-        # How SQLite keeps ids is its own affair: the ids themselves must be the same.
-        rows = [{name: value for name, value in dict(row).items() if not name.startswith("short_")} for row in found]
+        # How SQLite keeps ids and numbers rows is its own affair: the ids themselves must be the same.
+        rows = [
+            {name: value for name, value in dict(row).items() if not name.startswith(("short_", "change_no"))} for row in found
+        ]
         for row in rows:
             row |= {name: ids[row[name]] for name in people}
             row |= {"post_no": posts[row["post_no"]]} if "post_no" in row else {}

@@ -312,7 +312,8 @@ async def _fill(connection: Any, source: Any, said: Said) -> None:
 
 
 async def _load(connection: Any, source: Any, table: str, said: Said) -> None:
-    columns = [read(row[1]) for row in source.execute(f'pragma table_info("{table}")')]
+    known = await _columns(connection, table)
+    columns = [name for row in source.execute(f'pragma table_info("{table}")') if (name := read(row[1])) in known]
     names = ", ".join(f'"{name}"' for name in columns)
     cursor, done = source.execute(f'select {names} from "{table}"'), 0
     while rows := cursor.fetchmany(_CHUNK):

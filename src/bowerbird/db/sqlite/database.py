@@ -218,7 +218,7 @@ class SqliteDatabase:
             await asyncio.wait([self._committing])
 
     def _is_log_due(self) -> bool:
-        if self._where == ":memory:":
+        if self._where == ":memory:" or self._has_disk_failed:
             return False
         now = self._clock.now()
         is_full = self._thread is not None and self._log.size() >= _LOG_SIZE
@@ -230,7 +230,7 @@ class SqliteDatabase:
         try:
             is_busy = bool(self._writer.execute("pragma wal_checkpoint(truncate)").fetchone()[0])
         except self._module.Error:
-            # The commit is durable without it; what ails the disk is said by the next statement.
+            # The commit does not need it; what ails the disk is said by the next statement, or by who waits for the disk.
             is_busy = True
         self._emptied_at, self._empty_log_at = now, now + (_LOG_RETRY if is_busy else _LOG_KEPT)
 
@@ -360,8 +360,24 @@ class SqliteDatabase:
         if self._thread is not None:
             self._thread.shutdown()
         self._log.close()
-        for connection in (*self._readers, self._writer):
+        for connection in (*self._readers, self._writer, *self._closed_last()):
             connection.close()
+
+    @property
+    def _has_disk_failed(self) -> bool:
+        return self._disk is not None and self._disk.failure is not None
+
+    def _closed_last(self) -> list[Any]:
+        """Where the disk failed, a connection that cannot write: the last one that can would empty the log into the database as
+        it closes, without asking whether the disk has kept the log. The next start does ask: it goes by the sums in it."""
+        if not self._has_disk_failed:
+            return []
+        try:
+            last = self._module.connect(f"{Path(self._where).absolute().as_uri()}?mode=ro", uri=True)
+            last.execute("select 1 from sqlite_master").fetchone()
+        except (self._module.Error, OSError):
+            return []
+        return [last]
 
 
 def _called(hooks: Callable[[], None]) -> BaseException | None:

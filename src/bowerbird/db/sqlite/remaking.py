@@ -71,6 +71,12 @@ async def index(tx: Transaction, *parts: str) -> None:
     await tx.execute(f"create index {definition}")
 
 
+async def number(tx: Transaction, table: str, column: str) -> None:
+    """Gives the number of a row a name, so that an index can begin with it."""
+    made = await _definition(tx, table)
+    await _replace(tx, table, made.replace("(", f"(\n    {column} integer primary key,", 1), {column: "rowid"})
+
+
 async def _definition(tx: Transaction, table: str) -> str:
     (row,) = await tx.fetch("select sql from sqlite_master where type = 'table' and name = ?", table)
     return str(row["sql"])

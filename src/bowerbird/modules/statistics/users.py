@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from msgspec import Struct
 
+from bowerbird.db.sqlite.millions import by_number
 from bowerbird.model.subjects.telling import is_hidden
 from bowerbird.ports import Row, Transaction
 
@@ -15,7 +16,7 @@ _USERS = f"""
 select u.user_no, u.followers, u.following, u.posts, u.seen_at,
     (select count(*) from listings l where l.user_no = u.user_no and l.kind = 'follow' and l.side = 'followers') as has_followers,
     (select count(*) from listings l where l.user_no = u.user_no and l.kind = 'follow' and l.side = 'following') as has_following,
-    (select min(p.post_no) from posts p where p.author = u.user_no) as first_post
+    (select p.post_no from posts p where p.author = u.user_no order by {by_number("p.post_no", "asc")} limit 1) as first_post
 from users u where u.user_no > ? and u.user_no <= ? and not {is_hidden("u")}
 """
 

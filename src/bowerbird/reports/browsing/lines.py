@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from bowerbird.clock import from_micros
+from bowerbird.db.sqlite.millions import by_number
 from bowerbird.model import Side
 from bowerbird.model.subjects.telling import is_gone
 from bowerbird.ports import Database, Row, Transaction
@@ -27,7 +28,7 @@ _POSTS = f"""
 select p.post_no, p.id, p.network, u.id as author, {_IF_THERE.format(gone=_GONE, value="u.handle", name="author_handle")},
     p.kind, p.created_at, p.found_at, p.deleted_at,
     {", ".join(_IF_THERE.format(gone="p.deleted_at is not null", value=f"p.{each}", name=each) for each in _SAID)}
-from posts p join users u on u.user_no = p.author where {{beyond}} and {{chosen}} order by p.post_no {{order}} limit ?
+from posts p join users u on u.user_no = p.author where {{beyond}} and {{chosen}} order by {{order}} limit ?
 """
 _RELATIONS = f"""
 select r.{{other}} as number, u.id, {", ".join(_IF_THERE.format(gone=_GONE, value=f"u.{each}", name=each) for each in _TOLD[:2])},
@@ -105,7 +106,8 @@ async def browse_posts(database: Database, ask: Ask, wanted: PostFilter | None =
     beyond, after = ask.beyond("p.post_no")
     async with database.reading() as tx:
         chosen, values = await _chosen(tx, wanted or PostFilter())
-        rows = await tx.fetch(_POSTS.format(beyond=beyond, chosen=chosen, order=ask.order), *after, *values, ask.limit)
+        order = by_number("p.post_no", ask.order) if values else f"p.post_no {ask.order}"
+        rows = await tx.fetch(_POSTS.format(beyond=beyond, chosen=chosen, order=order), *after, *values, ask.limit)
     return ask.page(rows, "post_no", _post)
 
 

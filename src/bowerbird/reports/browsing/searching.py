@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct, structs
 
 from bowerbird.clock import from_micros
+from bowerbird.db.sqlite.millions import by_number
 from bowerbird.errors import UserError
 from bowerbird.ports import Database, Transaction
 from bowerbird.reports.blocks.picking import Picked, pick
@@ -284,6 +285,8 @@ class _Searcher:
         beyond = f" and ({', '.join(by)}) {sign} ({', '.join('?' * len(place))})" if place else ""
         texts = [self._table.columns[name] for name in self._table.words] if self._parts else []
         order = ", ".join(f"{each} {way}" for each in by)
+        if self._wanted.what == "posts" and self._wanted.choice.users and self._wanted.is_by_number:
+            order = by_number(self._number, way)
         select = f"select {', '.join([*by, *texts])} from {self._table.tables} where {where.sql}{beyond}"
         return await self._tx.fetch_columns(f"{select} order by {order} limit {limit}", *where.values, *place)
 

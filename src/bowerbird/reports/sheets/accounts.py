@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from msgspec import Struct
 
 from bowerbird.clock import from_micros
+from bowerbird.db.sqlite.millions import by_number
 from bowerbird.model import Side
 from bowerbird.ports import Database, Row, Transaction
 from bowerbird.reports.blocks.picking import Picked, pick
@@ -36,9 +37,9 @@ _POSTS = f"select count(*) as n from (select 1 from posts where author = ? and d
 _TIED = "select count(*) from (select 1 from relations where kind = 'follow' and {end} = ? and removed_at is null limit {most}) x"
 _LISTS = "select side, sweep, began_at, ended_at, listed from listings where user_no = ? and kind = 'follow' order by side"
 # What an author's software says of the time is not believed where the service doubts it.
-_WRITTEN = """
+_WRITTEN = f"""
 select case when is_time_doubtful = 1 then listed_at else created_at end as at from posts
-where author = ? and deleted_at is null order by post_no desc limit ?
+where author = ? and deleted_at is null order by {by_number("post_no", "desc")} limit ?
 """
 _TIES = (
     f"select ({_TIED.format(end='target', most=_MOST)}) as {Side.FOLLOWERS}, "

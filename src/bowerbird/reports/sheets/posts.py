@@ -46,8 +46,8 @@ _CHANGED = "select at, before, after from post_history where post_no = ? order b
 _MOST_CHANGES = 2_000
 _MOST_PASSED = 2_000
 _REPOSTED = f"""
-select count(*) from (select 1 from posts where {end_of("repost_of")} = {end_of("cast(? as text)")} and repost_of = ?
-    and deleted_at is null limit {_MOST_PASSED}) x
+select count(*) from (select 1 from posts where {is_same("repost_of", "cast(? as text)")} and deleted_at is null
+    limit {_MOST_PASSED}) x
 """
 _LISTED = f"""
 select count(*) from (select 1 from reactions where post_no = ? and kind = 'repost' and gone_at is null limit {_MOST_PASSED}) x

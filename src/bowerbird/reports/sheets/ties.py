@@ -9,18 +9,16 @@ from datetime import UTC, date, datetime
 from msgspec import Struct
 
 from bowerbird.clock import from_micros
+from bowerbird.db.sqlite.millions import by_number
 from bowerbird.model.subjects.telling import is_gone
 from bowerbird.ports import Database, Row
 from bowerbird.reports.sheets.parts import Question
 
 _SIDES = {"followers": ("target", "source"), "following": ("source", "target")}
-_RECORDED = {"sqlite": "h.rowid", "postgresql": "h.before_at"}
-"""What tells which changes were written down last. In SQLite the index has them in this order, and no others are read; a server
-sorts those of one account by itself."""
 _SIDE = """
 select * from (
     select h.{other} as other, '{side}' as side, h.change, h.after_at, h.before_at, h.call from relation_history h
-    where h.{own} = ? and h.kind = 'follow' order by {recorded} desc limit {most}) {side}
+    where h.{own} = ? and h.kind = 'follow' order by {recorded} limit {most}) {side}
 """
 _DAY = 86_400_000_000
 _MOST = 10_000
@@ -31,7 +29,9 @@ _LOOKED = 500
 
 def _events(database: Database, most: int) -> str:
     """The last changes of either side."""
-    recorded = _RECORDED[database.dialect]
+    # In SQLite the index has them in the order in which they were written down, and no others are read; a server sorts those of
+    # one account by itself.
+    recorded = by_number("h.change_no", "desc") if database.dialect == "sqlite" else "h.before_at desc"
     sides = [_SIDE.format(side=side, own=own, other=other, recorded=recorded, most=most) for side, (own, other) in _SIDES.items()]
     return " union all ".join(sides)
 

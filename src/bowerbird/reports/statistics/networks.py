@@ -8,6 +8,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from bowerbird.db.sqlite.millions import by_number
 from bowerbird.ports import Database, Transaction
 from bowerbird.reports.statistics.documents import read_document
 from bowerbird.reports.statistics.people import Person, read_people
@@ -18,8 +19,9 @@ _POSTS = 1_000
 """The latest posts of an account, and of those that name it, that are looked at."""
 _LISTED = 1_000
 _AUTHOR = f"(select a.author from posts a where {is_same('a.id', '{id}')})"
-_WROTE = """
-(select post_no, id, kind, reply_to, repost_of from posts where author = ? and deleted_at is null order by post_no desc limit ?)
+_WROTE = f"""
+(select post_no, id, kind, reply_to, repost_of from posts
+where author = ? and deleted_at is null order by {by_number("post_no", "desc")} limit ?)
 """
 _MENTIONS_OUT = f"select m.user_no as who from {_WROTE} p join post_mentions m on m.post_no = p.post_no where p.kind <> 'repost'"
 _NAMES = f"select {{author}} as who from {_WROTE} p where p.{{column}} is not null"

@@ -48,7 +48,8 @@ class GoneStatements:
         self.heard_only = (
             "select u.user_no, u.found_at, u.found_by from users u "
             f"where u.seen_at is null and u.user_no {database.any('bigint')} "
-            "and exists (select 1 from posts p where p.author = u.user_no and p.deleted_at is null)"
+            # With a limit, or SQLite joins them, and a join does not go from million to million.
+            "and exists (select 1 from posts p where p.author = u.user_no and p.deleted_at is null limit 1)"
         )
         self.undelete = f"delete from deletions where subject = 'user' and id {database.any('text')}"
         self.purge = PurgeStatements(database)
