@@ -94,6 +94,12 @@ def test_the_judge_finds_nothing_wrong_with_a_crawl_that_was_left_alone(finished
     assert sum(untroubled(MASTODON).things["relations"].values()) > 50
 
 
+_REMOVED = (
+    "insert into relation_history (kind, source, target, change, after_at, before_at, call) "
+    "select kind, source, target, 'removed', 0, 1, 1 from relations limit 1"
+)
+
+
 @pytest.mark.parametrize(
     ("sql", "kind"),
     [
@@ -103,7 +109,7 @@ def test_the_judge_finds_nothing_wrong_with_a_crawl_that_was_left_alone(finished
         ("update crawls set items = items + 40", "doubled"),
         (SETTLED_AGAIN, "doubled"),
         ("insert into user_history select user_no, 0, 1, '{}', '{}' from users limit 1", "doubled"),
-        ("insert into relation_history select kind, source, target, 'removed', 0, 1, 1 from relations limit 1", "extra"),
+        (_REMOVED, "extra"),
         ("update posts set likes = likes + 1 where post_no = 1", "differing"),
         ("update relations set removed_at = 1 where rowid = 1", "differing"),
         ("update tasks set visits = visits + 1 where task = 3", "differing"),

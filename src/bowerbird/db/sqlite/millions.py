@@ -6,7 +6,6 @@ transaction of many rows writes each page for many of them. Whoever asks by the 
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from bowerbird.db.sqlite.remaking import index
@@ -17,9 +16,8 @@ _FEW = "{} 131072 10"
 """Rows in all, in each million, and for each value in it."""
 _ALL, _SOME = 1_048_576, 524_288
 """As many rows as SQLite assumes where it has counted none: in an index, and in one of only some rows of a table."""
-_MADE = "select name, tbl_name, sql from sqlite_master where type = 'index' and instr(sql, ?) order by name"
+_MADE = "select name, tbl_name, sql from sqlite_master where type = 'index' and instr(sql, ?)"
 _COUNTED = "select name from sqlite_master where name in ('sqlite_stat1', 'sqlite_stat4')"
-_TOLD = "select tbl, idx, stat from sqlite_stat1 where idx in (select value from json_each(?)) order by idx"
 
 
 async def index_by_millions(tx: Transaction, *parts: str) -> None:
@@ -41,7 +39,7 @@ async def tell_planner(tx: Transaction) -> None:
         (row["tbl_name"], row["name"], _FEW.format(_SOME if " where " in row["sql"] else _ALL))
         for row in await tx.fetch(_MADE, f"{_MILLION},")
     ]
-    if not wanted or await _told(tx, [name for _, name, _ in wanted]) == wanted:
+    if not wanted or set(wanted) <= await _told(tx):
         return
     await tx.execute("analyze highest_numbers")
     await tx.execute("delete from sqlite_stat1 where tbl = 'highest_numbers'")
@@ -52,10 +50,9 @@ async def tell_planner(tx: Transaction) -> None:
     await tx.execute("analyze sqlite_schema")
 
 
-async def _told(tx: Transaction, names: list[str]) -> list[tuple[Any, ...]]:
-    if not await tx.fetch("select 1 from sqlite_master where name = 'sqlite_stat1'"):
-        return []
-    return [tuple(row) for row in await tx.fetch(_TOLD, json.dumps(names))]
+async def _told(tx: Transaction) -> set[tuple[Any, ...]]:
+    is_there = await tx.fetch("select 1 from sqlite_master where name = 'sqlite_stat1'")
+    return {tuple(row) for row in await tx.fetch("select tbl, idx, stat from sqlite_stat1")} if is_there else set()
 
 
 def by_number(number: str, way: str) -> str:
