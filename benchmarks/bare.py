@@ -57,12 +57,16 @@ class Mention(Struct):
     id: str
 
 
+_NOTHING = Raw()
+
+
 class Tag(Struct):
     name: str
 
 
 class Quote(Struct):
-    quoted_status: Raw
+    quoted_status: Raw = _NOTHING
+    """Below another quote only its id is told."""
 
 
 class Status(Struct):
@@ -215,7 +219,8 @@ class BareLoop:
             original = self._read(passed_on, now, users, posts, authors, whole, keys)
             if original is None:
                 return None
-        quoted = self._read(bytes(status.quote.quoted_status), now, users, posts, authors, whole, keys) if status.quote else None
+        shown = bytes(status.quote.quoted_status) if status.quote else b""
+        quoted = self._read(shown, now, users, posts, authors, whole, keys) if shown else None
         keys.append((status.id, status.uri))
         posts[status.uri] = self._post_row(status, account, (original, quoted), now, raw, is_out)
         if original is None and not is_out:
