@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -98,6 +99,20 @@ def test_a_process_knows_itself_and_a_forked_one_is_another() -> None:
     assert here == there == identity.myself().place
     assert len({one, two, identity.myself().identity}) == 3
     assert began.isdigit()
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux tells the state of a process")
+def test_who_was_killed_does_not_run_although_nobody_asked_how_it_ended() -> None:
+    child = subprocess.Popen([sys.executable, "-c", "import time; print(flush=True); time.sleep(60)"], stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    child.stdout.readline()
+    assert identity.runs(child.pid, None)
+    child.kill()
+    # Waits for its end and leaves it as it is.
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    assert not identity.runs(child.pid, None)
+    child.wait()
+    child.stdout.close()
 
 
 async def test_the_time_a_crawl_was_run_counts_once_and_without_the_gaps(database: Database) -> None:

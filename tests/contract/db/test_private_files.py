@@ -12,6 +12,7 @@ import pytest
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
 from bowerbird.db.files.backup import back_up, restore
+from bowerbird.errors import StoreError
 from bowerbird.modules.media.files import MediaFolder
 
 
@@ -65,3 +66,12 @@ def test_pictures_and_their_folder_are_private(tmp_path: Path) -> None:
     kept = writing.keep("image/png")
     path = tmp_path / "media" / kept.path
     assert [oct(each.stat().st_mode & 0o777) for each in (path, path.parent, tmp_path / "media")] == ["0o600", "0o700", "0o700"]
+
+
+async def test_a_store_in_a_folder_that_cannot_be_written_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    where = tmp_path / "crawl.db"
+    where.write_bytes(b"no database")
+    # Who is root may write everywhere but to a file system that is mounted to be read.
+    monkeypatch.setattr(os, "access", lambda place, mode: Path(place) != tmp_path)
+    with pytest.raises(StoreError, match="even to read: copy the file to another folder"):
+        await open_database(str(where), RealClock())

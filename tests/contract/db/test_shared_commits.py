@@ -283,7 +283,7 @@ async def test_a_log_that_was_deleted_is_told_before_anything_more_is_written(tm
     await database.migrate()
     await insert(database, "a")
     (tmp_path / "crawl.db-wal").unlink()
-    with pytest.raises(StoreError, match="deleted or replaced while it was open"):
+    with pytest.raises(StoreError, match=r"the log .*crawl\.db-wal of the database was deleted or replaced while it was open"):
         await insert(database, "b")
     await database.close()
 

@@ -9,11 +9,13 @@ import pytest
 from store_pages import FEDIVERSE, FOLLOWERS, HOME, SKY, TIMELINE, Crawled, X, federated, followers, post, toot, user
 
 from bowerbird.clock import RealClock
+from bowerbird.crawl.life import registry
 from bowerbird.db import open_database
 from bowerbird.db.sqlite.short_columns import read
 from bowerbird.errors import Busy
 from bowerbird.model import Broken, Gone, Media, Outcome, Page, Post, PostKind, Service, Subject, User
 from bowerbird.ports import Database
+from bowerbird.store import Store
 from bowerbird.store.forgetting.erasing import COUNTED_ANEW, EraseStatements
 from bowerbird.store.forgetting.requests import Forgetter, Request, Wish, read_requests
 from bowerbird.store.forgetting.searched_tables import ELSEWHERE, SEARCHED_TABLES
@@ -53,6 +55,36 @@ async def allowed(crawled: Crawled, page: Page, service: Service = SKY) -> Page:
 async def columns(crawled: Crawled) -> set[tuple[str, str]]:
     rows = await crawled.rows(_COLUMNS[crawled.database.dialect])
     return {(row["t"], read(row["c"])) for row in rows if row["kind"].lower() in ("text", "blob", "bytea")}
+
+
+@pytest.mark.parametrize("domain", ["home.example", "social.example"])
+async def test_who_was_asked_for_by_a_handle_of_their_own_server_is_not_left_in_what_was_asked(
+    crawled: Crawled, domain: str
+) -> None:
+    people = [federated("wanda", "7", handle=f"wanda@{domain}"), federated("bob", "8", handle=f"bob@{domain}")]
+    await save(crawled, Page(users=tuple(people)), "@wanda", service=HOME)
+    async with crawled.database.transaction() as tx:
+        await registry.enrol_crawl(tx, "c", "{}", "{}", crawled.now)
+        (home,) = await tx.fetch("select service from services where name = 'home'")
+        await tx.execute("insert into lanes (lane, crawl, service, facet) values (1, 1, ?, 'profiles')", home["service"])
+        for target in ("@wanda", "@bob", "@Wanda"):
+            await tx.execute(
+                "insert into tasks (lane, target, state, ready, priority, added_at) values (1, ?, 'asleep', 0, 0, 0)", target
+            )
+        await tx.execute(
+            "insert into calls (crawl, lane, facet, worker, state, charges, objects, targets, leased_at, expires_at) "
+            "values (1, 1, 'profiles', 1, 'settled', '[]', 2, '@wanda, @bob', 1, 2)"
+        )
+    wanda = await number(crawled, people[0].id)
+    await Forgetter(crawled.database, RealClock()).forget(Wish(who="she", why="asked", users=frozenset({wanda})))
+    assert await found(crawled, ["wanda"]) == set()
+    assert [row["targets"] for row in await crawled.rows("select targets from calls")] == ["[forgotten], @bob"]
+    async with crawled.database.transaction() as tx:
+        store = Store(crawled.database)
+        asked = await store.allowed_targets(tx, HOME, ["@wanda", "@bob", "@WANDA"])
+        # On another server somebody else is called so.
+        elsewhere = await store.allowed_targets(tx, FEDIVERSE, ["@wanda", f"@wanda@{domain}"])
+    assert (asked, elsewhere) == ({"@bob"}, {"@wanda"})
 
 
 async def found(crawled: Crawled, words: Sequence[str]) -> set[tuple[str, str, str]]:

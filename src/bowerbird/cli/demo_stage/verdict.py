@@ -104,7 +104,7 @@ def _database(scene: Scene) -> Path:
 
 def _next(scene: Scene) -> list[tuple[str, str]]:
     program, query = _program(), "select handle, posts from users order by posts desc limit 5"
-    data = f"import sqlite3; print(*sqlite3.connect('{_database(scene)}').execute('{query}'), sep='\\n')"
+    data = f"import sqlite3; print(*sqlite3.connect('file:{_database(scene)}?mode=ro', uri=True).execute('{query}'), sep='\\n')"
     return [
         (f"{program} status {_database(scene)}", "how the crawl stands: what is stored, what waits, limits, trouble"),
         (f"{program} serve {_database(scene)}", "the same in a browser: the dashboard (needs bowerbird[web])"),

@@ -21,7 +21,7 @@ from bowerbird.db.addresses import check_address, is_postgres, without_password
 from bowerbird.db.files.private import create_private
 from bowerbird.db.migrate import scripts
 from bowerbird.db.sqlite.database import SqliteDatabase
-from bowerbird.db.sqlite.library import sqlite_module
+from bowerbird.db.sqlite.library import sqlite_module, what_to_check
 from bowerbird.db.sqlite.short_addresses import short_address, written_url
 from bowerbird.db.sqlite.short_columns import kept_rows, read, written
 from bowerbird.errors import StoreError
@@ -134,7 +134,8 @@ def _from_sqlite(where: str, target: Path, unwanted: Event) -> None:
         create_private(target)
         source.execute("vacuum into ?", (str(target),))
     except (module.Error, OSError) as error:
-        raise StoreError(f"cannot copy {where} to {target}: {error}. Is there room on the disk?") from error
+        advice = "Is there room on the disk?" if os.access(Path(where).parent, os.W_OK) else what_to_check(where)
+        raise StoreError(f"cannot copy {where} to {target}: {error}. {advice}") from error
     finally:
         source.close()
 

@@ -24,7 +24,7 @@ from bowerbird.db.files.private import create_private, make_private
 from bowerbird.db.hooks import Hooks
 from bowerbird.db.migrate import migrate
 from bowerbird.db.sqlite.disk import Disk, LogFile, let_go
-from bowerbird.db.sqlite.library import bind_quickly, check_place, sqlite_module
+from bowerbird.db.sqlite.library import bind_quickly, check_place, sqlite_module, what_to_check
 from bowerbird.db.sqlite.transaction import SqliteTransaction
 from bowerbird.errors import Busy, DiskFull, StoreError
 from bowerbird.model import Backoff
@@ -100,9 +100,7 @@ class SqliteDatabase:
                 create_private(Path(where))
             database = cls(where, clock, module, waits_for_disk=waits_for_disk)
         except (module.Error, OSError) as error:
-            raise StoreError(
-                f"cannot open the database {public(where)}: {error}. Check the path, its permissions and the disk."
-            ) from error
+            raise StoreError(f"cannot open the database {public(where)}: {error}. {what_to_check(where)}") from error
         if where != ":memory:":
             # Only now: what is no database is somebody else's business.
             make_private(Path(where))
@@ -298,11 +296,16 @@ class SqliteDatabase:
         return found.st_dev, found.st_ino
 
     async def _begin(self, connection: Any, statement: str) -> None:
-        if self._found() != self._file or not self._log.is_there():
+        if self._found() != self._file:
             # The open file has no name any more: whatever is still written to it is lost when it is closed.
             raise StoreError(
                 f"the database {self._where} was deleted or replaced while it was open, and nothing can be kept. "
                 "Put the file back (`bowerbird restore` makes one of a backup) and start again"
+            )
+        if not self._log.is_there():
+            raise StoreError(
+                f"the log {self._log.path} of the database was deleted or replaced while it was open, and nothing more can be "
+                "kept. Start again: bowerbird goes on with what the database holds, and asks again for what only the log had"
             )
         failures, give_up = 0, self._clock.now() + _PATIENCE
         while True:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3 as standard
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,13 @@ def bind_quickly(module: Any) -> None:
     """Spares the driver its search for somebody who would adapt a null or a blob: that takes ten times as long as to bind it."""
     module.register_adapter(type(None), {None: None}.get)
     module.register_adapter(bytes, bytes)
+
+
+def what_to_check(where: str) -> str:
+    """What to do about a file that cannot be opened."""
+    if Path(where).is_file() and not os.access(Path(where).parent, os.W_OK):
+        return "Nothing can be written to its folder, and SQLite needs that even to read: copy the file to another folder."
+    return "Check the path, its permissions and the disk."
 
 
 def check_place(where: str, module: Any) -> None:

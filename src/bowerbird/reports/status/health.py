@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from msgspec import Struct
@@ -21,6 +22,8 @@ _GONE = (
     "deletions where subject = 'post'",
 )
 _SAMPLE = 1_000
+_LOOKED = 20_000
+"""Tasks of all kinds among which the timelines of a sample are looked for."""
 _PACE = f"""
 select count(*) as calls, coalesce(sum(new_items), 0) as items, min(settled_at) as since, max(settled_at) as until
 from (select settled_at, new_items from calls where state = '{CallState.SETTLED}' order by call desc limit ?) as recent
@@ -33,6 +36,10 @@ _QUARANTINE = """
 select s.facet, s.why, s.items, (select count(*) from quarantine q where q.source = s.source) as kept
 from quarantine_sources s order by s.items desc, s.last_at desc, s.source limit 5
 """
+_VISITED = """
+select t.task from tasks t join lanes l on l.lane = t.lane
+where t.task {sampled} and t.visits > 0 and l.facet = 'timeline' order by t.task
+"""
 _COMPLETE = """
 select coalesce(sum(claimed), 0) as claimed, coalesce(sum(case when stored < claimed then stored else claimed end), 0) as stored,
     count(*) as users
@@ -44,7 +51,7 @@ from (
             (select x.user_no from users x where x.id in (t.target, s.network || ':' || t.target))
         ) as user_no
         from tasks t join lanes l on l.lane = t.lane join services s on s.service = l.service
-        where t.task {sampled} and t.visits > 0 and l.facet = 'timeline'
+        where t.task {sampled}
     ) as visited join users u on u.user_no = visited.user_no
     where u.posts > 0
 ) as sample
@@ -173,14 +180,22 @@ async def read_completeness(tx: Transaction, database: Database) -> Completeness
     """In the whole store, whichever crawl read a timeline."""
     row = await tx.fetch_one("select max(task) as top from tasks")
     top = int(row["top"] or 0) if row else 0
-    count = min(_SAMPLE, top)
     # Evenly over the frontier: the first tasks of a crawl are its seeds and would not speak for the rest.
-    chosen = sorted({1 + number * top // count for number in range(count)})
-    sampled = _COMPLETE.format(sampled=database.any("bigint"))
-    row = await tx.fetch_one(sampled, database.members(chosen))
+    looked = _evenly(range(1, top + 1), _LOOKED)
+    some = database.any("bigint")
+    visited = [row["task"] for row in await tx.fetch(_VISITED.format(sampled=some), database.members(looked))]
+    chosen = _evenly(visited, _SAMPLE)
+    row = await tx.fetch_one(_COMPLETE.format(sampled=some), database.members(chosen))
     if row is None:
         return Completeness(0, 0, 0)
-    return Completeness(int(row["users"]), int(row["claimed"]), int(row["stored"]), is_sample=top > count)
+    is_sample = len(looked) < top or len(chosen) < len(visited)
+    return Completeness(int(row["users"]), int(row["claimed"]), int(row["stored"]), is_sample=is_sample)
+
+
+def _evenly(numbers: Sequence[int], most: int) -> list[int]:
+    """At most so many of them, from the first to the last."""
+    count = min(most, len(numbers))
+    return [numbers[place * len(numbers) // count] for place in range(count)]
 
 
 async def _media(tx: Transaction, database: Database) -> dict[MediaState, Count]:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from bowerbird.ports import Database
+from bowerbird.ports import Database, Row
 from bowerbird.store.absences.purge import PurgeStatements, purge_posts, purge_users
 from bowerbird.store.context import SaveContext
-from bowerbird.store.forgetting.names import handle_names, key_names, post_names, user_names
+from bowerbird.store.forgetting.names import handle_names, key_names, local_name, post_names, user_names
 from bowerbird.store.forgetting.payloads import redact_mentions
 from bowerbird.store.forgetting.tombstones import Tombstones
 from bowerbird.store.numbers import remember_numbers
+from bowerbird.store.people.names import has_local_keys
 from bowerbird.store.posts.attachments import media_deleted
 from bowerbird.store.posts.by_id import is_same, with_media
 from bowerbird.store.posts.counts import save_counts, take_counted
@@ -22,6 +24,11 @@ KINDS = "kind in ('follow', 'member')"
 
 COUNTED_ANEW = frozenset({"statistic_counts", "statistic_recounts"})
 """Tables with numbers of accounts and posts that keep them, and nothing else of them, until the statistics are counted again."""
+
+
+_AT_HOME = """
+select 1 from user_keys k join users u on u.user_no = k.user_no where k.service = ? and lower(u.handle) like ? limit 1
+"""
 
 
 class Erased(Struct):
@@ -51,8 +58,8 @@ class EraseStatements:
         self.purge = PurgeStatements(database)
         self.users = f"select user_no, id, network, handle, url from users where user_no {number}"
         self.user_keys = (
-            "select k.user_no, s.network, s.name, k.key from user_keys k join services s on s.service = k.service "
-            f"where k.user_no {number}"
+            "select k.user_no, s.service, s.network, s.name, s.base, k.key, u.handle from user_keys k "
+            f"join services s on s.service = k.service join users u on u.user_no = k.user_no where k.user_no {number}"
         )
         self.former = (
             f"select u.network, f.handle from former_handles f join users u on u.user_no = f.user_no where f.user_no {number}"
@@ -106,12 +113,23 @@ async def names_of(s: SaveContext, sql: EraseStatements, users: Collection[int],
     names: set[str] = set()
     for row in await s.fetch_in(sql.users, users):
         names |= user_names(row["network"], row["id"], row["handle"], row["url"])
-    names |= {key_names(row["network"], row["name"], row["key"])[0] for row in await s.fetch_in(sql.user_keys, users)}
+    keys = await s.fetch_in(sql.user_keys, users)
+    names |= {key_names(row["network"], row["name"], row["key"])[0] for row in keys}
+    names |= {local_name(row["network"], row["name"], row["handle"]) for row in keys if await _is_local(s, row)}
     names |= {each for row in await s.fetch_in(sql.former, users) for each in handle_names(row["network"], row["handle"])}
     written = [*posts, *(row["post_no"] for row in await s.fetch_in(sql.posts_of, users))]
     for row in await s.fetch_in(sql.posts, written):
         names |= post_names(row["id"], row["url"])
     return names | {key_names(row["network"], row["name"], row["key"])[1] for row in await s.fetch_in(sql.post_keys, written)}
+
+
+async def _is_local(s: SaveContext, key: Row) -> bool:
+    """Whether an account is at home on a server that knows it by a key: its handle ends with the server's address, or with a name
+    that nothing in the store tells, where no handle there ends with that address."""
+    if not has_local_keys(key["network"]) or not key["handle"]:
+        return False
+    host, domain = urlsplit(key["base"]).netloc.lower(), key["handle"].partition("@")[2].lower()
+    return domain in ("", host) or not await s.tx.fetch(_AT_HOME, key["service"], f"%@{host}")
 
 
 async def erase(

@@ -33,7 +33,7 @@ class Filter(Struct, frozen=True):
 
     def is_target(self, target: str) -> bool:
         """Whether a target is, or names, somebody or something forgotten."""
-        return self.tombstones.named_in(target, Kind.LINE, self.network)
+        return self.tombstones.named_in(target, Kind.LINE, self.network, self.service)
 
     def learned(self, page: Page) -> set[str]:
         """The names by which the forgotten of a page are not known yet: they are kept out by these too from now on."""

@@ -80,6 +80,11 @@ def key_names(network: str, service: str, key: str) -> tuple[str, str]:
     return user_name(known), post_name(known)
 
 
+def local_name(network: str, service: str, handle: str) -> str:
+    """How an account is asked for on its own server: `@alice`, without the server. Elsewhere that is somebody else."""
+    return key_names(network, service, f"@{handle.removeprefix('@').partition('@')[0].lower()}")[0]
+
+
 def wished(written: str, network: str | None, subject: Subject | None) -> set[str]:
     """The names of exactly the account or post that a person means by what they write; nothing where that does not tell which: a
     handle without a network or without its server, a number without a subject."""
@@ -180,9 +185,11 @@ def meanings(written: str, kind: Kind, network: str | None, services: Sequence[t
         bare = written.removeprefix("@").lower()
         yield from (f"handle {network} {bare}" for network in networks)
     if is_deep:
+        # Handles are the same in capitals; keys are not.
+        key = written.lower() if written.startswith("@") else written
         for network, service in services:
             if network in networks:
-                yield from key_names(network, service, written)
+                yield from key_names(network, service, key)
 
 
 def _address_names(address: str) -> Iterator[str]:

@@ -36,7 +36,7 @@ class Tombstones:
         self._keys: tuple[bytes, ...] = ()
         self._marks: set[str] = set()
         self._services: tuple[tuple[str, str], ...] = ()
-        self._known: dict[tuple[str, Kind, str | None], bool] = {}
+        self._known: dict[tuple[str, Kind, str | None, str | None], bool] = {}
 
     def __bool__(self) -> bool:
         return bool(self._marks)
@@ -109,9 +109,9 @@ class Tombstones:
         """What stands for a name where something must stand for it."""
         return _mark(self._keys[0], name) if self._keys else ""
 
-    def named_in(self, text: str, kind: Kind, network: str | None = None) -> bool:
-        """Whether a text names somebody or something that was forgotten."""
-        return any(self._means(written, kind, network) for _, written in words_in(text, kind, network))
+    def named_in(self, text: str, kind: Kind, network: str | None = None, service: str | None = None) -> bool:
+        """Whether a text names somebody or something that was forgotten; `service`: whose keys stand in it, None: of any."""
+        return any(self._means(written, kind, network, service) for _, written in words_in(text, kind, network))
 
     def redacted(self, text: str, kind: Kind = Kind.TEXT, network: str | None = None, *, is_mention: bool = False) -> str:
         """The text without the names of the forgotten, and without words of theirs that somebody passed on by hand. `is_mention`:
@@ -131,13 +131,14 @@ class Tombstones:
     def _is_short(self, written: str, network: str | None) -> bool:
         return written.startswith("@") and self.holds(f"short {network} {written[1:].lower()}")
 
-    def _means(self, written: str, kind: Kind, network: str | None) -> bool:
-        asked = (written, kind, network)
+    def _means(self, written: str, kind: Kind, network: str | None, service: str | None = None) -> bool:
+        asked = (written, kind, network, service)
         known = self._known.get(asked)
         if known is None:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
-            known = self._known[asked] = self.holds_any(meanings(written, kind, network, self._services))
+            services = [each for each in self._services if service in (None, each[1])]
+            known = self._known[asked] = self.holds_any(meanings(written, kind, network, services))
         return known
 
 

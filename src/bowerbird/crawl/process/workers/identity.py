@@ -18,6 +18,10 @@ _STARTED = 19
 """Which of the words behind the name, in `/proc/PID/stat`, says when it started, in ticks since the boot."""
 
 
+_ENDED = (["Z"], ["X"])
+"""The states of processes that do nothing any more."""
+
+
 class Process(Struct, frozen=True):
     """A process as others can tell it from all others."""
 
@@ -59,13 +63,25 @@ def runs(pid: int, started: int | None) -> bool:
     except PermissionError:
         # It is somebody's: that much is known.
         pass
-    return started is None or _started(pid) in (None, started)
+    words = _stat(pid)
+    # Who was killed keeps its number until whoever started it has asked how it ended: a notebook may never do that.
+    return words[:1] not in _ENDED and (started is None or _time(words) in (None, started))
 
 
 def _started(pid: int) -> int | None:
+    return _time(_stat(pid))
+
+
+def _stat(pid: int) -> list[str]:
     try:
-        # The name may hold anything, brackets too; behind the last one come numbers alone.
-        words = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        # The name may hold anything, brackets too; behind the last one come the state and numbers.
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def _time(words: list[str]) -> int | None:
+    try:
         return int(words[_STARTED])
-    except (OSError, ValueError, IndexError):
+    except (ValueError, IndexError):
         return None
