@@ -67,6 +67,15 @@ async def test_who_was_asked_for_by_a_handle_of_their_own_server_is_not_left_in_
         await registry.enrol_crawl(tx, "c", "{}", "{}", crawled.now)
         (home,) = await tx.fetch("select service from services where name = 'home'")
         await tx.execute("insert into lanes (lane, crawl, service, facet) values (1, 1, ?, 'profiles')", home["service"])
+        # On another server, and on another network, somebody else is called so.
+        for lane, name in ((2, "mammoth"), (3, "bird")):
+            (other,) = await tx.fetch("select service from services where name = ?", name)
+            await tx.execute(
+                "insert into lanes (lane, crawl, service, facet) values (?, 1, ?, 'profiles')", lane, other["service"]
+            )
+            await tx.execute(
+                "insert into tasks (lane, target, state, ready, priority, added_at) values (?, '@wanda', 'asleep', 0, 0, 0)", lane
+            )
         for target in ("@wanda", "@bob", "@Wanda"):
             await tx.execute(
                 "insert into tasks (lane, target, state, ready, priority, added_at) values (1, ?, 'asleep', 0, 0, 0)", target
@@ -77,12 +86,13 @@ async def test_who_was_asked_for_by_a_handle_of_their_own_server_is_not_left_in_
         )
     wanda = await number(crawled, people[0].id)
     await Forgetter(crawled.database, RealClock()).forget(Wish(who="she", why="asked", users=frozenset({wanda})))
-    assert await found(crawled, ["wanda"]) == set()
+    assert await found(crawled, ["wanda"]) == {("wanda", "tasks", "target")}
+    left = await crawled.rows("select lane, target from tasks where state <> 'retired' order by lane, task")
+    assert [tuple(row.values() if isinstance(row, dict) else row) for row in left] == [(1, "@bob"), (2, "@wanda"), (3, "@wanda")]
     assert [row["targets"] for row in await crawled.rows("select targets from calls")] == ["[forgotten], @bob"]
     async with crawled.database.transaction() as tx:
         store = Store(crawled.database)
         asked = await store.allowed_targets(tx, HOME, ["@wanda", "@bob", "@WANDA"])
-        # On another server somebody else is called so.
         elsewhere = await store.allowed_targets(tx, FEDIVERSE, ["@wanda", f"@wanda@{domain}"])
     assert (asked, elsewhere) == ({"@bob"}, {"@wanda"})
 

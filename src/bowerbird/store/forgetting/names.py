@@ -185,11 +185,9 @@ def meanings(written: str, kind: Kind, network: str | None, services: Sequence[t
         bare = written.removeprefix("@").lower()
         yield from (f"handle {network} {bare}" for network in networks)
     if is_deep:
-        # Handles are the same in capitals; keys are not.
-        key = written.lower() if written.startswith("@") else written
         for network, service in services:
             if network in networks:
-                yield from key_names(network, service, key)
+                yield from key_names(network, service, written)
 
 
 def _address_names(address: str) -> Iterator[str]:

@@ -23,6 +23,8 @@ class SearchedTable(Struct, frozen=True, kw_only=True):
     doomed: tuple[str, ...] = ()
     """The whole row goes."""
     has_network: bool = False
+    asked_by: str = ""
+    """The column, `lane` or `service`, that tells which service was asked what stands in the row."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -46,12 +48,12 @@ SEARCHED_TABLES = (
     SearchedTable(table="media_files", lines=("error",)),
     SearchedTable(table="trends", texts=("word",)),
     SearchedTable(table="volumes", texts=("query",)),
-    SearchedTable(table="tasks", lines=("cursor", "newest", "head", "failure"), doomed=("target",)),
+    SearchedTable(table="tasks", lines=("cursor", "newest", "head", "failure"), doomed=("target",), asked_by="lane"),
     SearchedTable(table="keyword_methods", lines=("state",)),
     SearchedTable(table="keywords", doomed=("term",)),
     SearchedTable(table="keyword_candidates", lines=("together",), doomed=("term",)),
     SearchedTable(table="keyword_samples", texts=("terms",)),
-    SearchedTable(table="keyword_probes", texts=("found",), lines=("target",), doomed=("term",)),
+    SearchedTable(table="keyword_probes", texts=("found",), lines=("target",), doomed=("term",), asked_by="lane"),
     SearchedTable(table="keyword_orders", lines=("who",), doomed=("term",)),
     SearchedTable(table="keyword_labels", lines=("tagger",), doomed=("term",)),
     SearchedTable(table="modules", lines=("memory",)),
@@ -61,21 +63,21 @@ SEARCHED_TABLES = (
     SearchedTable(table="word_study_labels", lines=("who",)),
     SearchedTable(table="saved_searches", lines=("name", "query", "who")),
     SearchedTable(table="place_names", texts=("written",), lines=("who",), doomed=("name",)),
-    SearchedTable(table="results", texts=("told",), doomed=("target", "item")),
-    SearchedTable(table="meanings", doomed=("key", "target")),
-    SearchedTable(table="inputs", texts=("columns",), doomed=("written", "target")),
+    SearchedTable(table="results", texts=("told",), doomed=("target", "item"), asked_by="service"),
+    SearchedTable(table="meanings", doomed=("key", "target"), asked_by="service"),
+    SearchedTable(table="inputs", texts=("columns",), doomed=("written", "target"), asked_by="service"),
     SearchedTable(table="crawls", lines=("settings",)),
     SearchedTable(table="actions", lines=("subject", "detail")),
-    SearchedTable(table="changes", lines=("who", "why", "target", "before", "after")),
-    SearchedTable(table="gaps", lines=("target", "detail", "after_key", "before_key")),
-    SearchedTable(table="shortfalls", lines=("target", "detail")),
+    SearchedTable(table="changes", lines=("who", "why", "target", "before", "after"), asked_by="lane"),
+    SearchedTable(table="gaps", lines=("target", "detail", "after_key", "before_key"), asked_by="lane"),
+    SearchedTable(table="shortfalls", lines=("target", "detail"), asked_by="lane"),
     SearchedTable(table="paging", lines=("position",)),
     SearchedTable(table="bills", lines=("item",)),
     SearchedTable(table="streams", lines=("tuned", "cursor", "head", "reason")),
     SearchedTable(table="quarantine", lines=("why",), doomed=("raw",)),
     SearchedTable(table="errors", lines=("message",)),
     SearchedTable(table="outages", lines=("reason",)),
-    SearchedTable(table="calls", lines=("targets", "detail")),
+    SearchedTable(table="calls", lines=("targets", "detail"), asked_by="lane"),
 )
 """In this order; the query log last, because calls about the forgotten may still be under way when the rest is looked through."""
 

@@ -42,6 +42,10 @@ update tasks set target = ?, ready = 0, due = case when token is null then null 
     state = case when token is null then 'retired' else 'retiring' end
 where task = ?
 """
+_ASKED = """
+select 'service' as by, service as number, name from services
+union all select 'lane', l.lane, s.name from lanes l join services s on s.service = l.service
+"""
 RESIDUE = "update residue set is_left = 1 where is_left = 0"
 
 
@@ -98,7 +102,8 @@ class Sweep:
             return
         looked = await self._rows(tx, SEARCHED_TABLES[step], (int(state["place"]), state["after_key"]))
         s = SaveContext(tx=tx, database=self._database, at=now)
-        found = await _Found(s, self._sql, self._tombstones, SEARCHED_TABLES[step], self._remove).take(looked.rows)
+        services = {(row["by"], row["number"]): row["name"] for row in await tx.fetch(_ASKED)}
+        found = await _Found(s, self._sql, self._tombstones, SEARCHED_TABLES[step], services, self._remove).take(looked.rows)
         self.erased.add(found)
         if found != Erased():
             await tx.execute(_FOUND, found.mentions, version)
@@ -177,7 +182,12 @@ _PAYLOAD = {"users": ("raw", "raw_dictionary"), "posts": ("raw", "raw_dictionary
 
 def _columns(searched: SearchedTable) -> list[str]:
     table = searched.table
-    more = [*_IDENTITY.get(table, ()), *_PAYLOAD.get(table, ()), *(["network"] if searched.has_network else [])]
+    more = [
+        *_IDENTITY.get(table, ()),
+        *_PAYLOAD.get(table, ()),
+        *(["network"] if searched.has_network else []),
+        *([searched.asked_by] if searched.asked_by else []),
+    ]
     number = [_NUMBERS[table]] if table in _NUMBERS else []
     return list(dict.fromkeys([*number, *more, *searched.columns]))
 
@@ -189,6 +199,8 @@ class _Found(Struct, frozen=True):
     sql: EraseStatements
     tombstones: Tombstones
     searched: SearchedTable
+    services: Mapping[tuple[str, int], str]
+    """The names of services by their numbers, and by those of lanes."""
     remove: Callable[[str], object]
 
     async def take(self, rows: Sequence[Row]) -> Erased:
@@ -226,20 +238,22 @@ class _Found(Struct, frozen=True):
     def _changed(self, row: Row) -> Mapping[str, Any] | None:
         """The new values of a row's columns; None: it stays as it is; nothing: it goes."""
         network = row["network"] if self.searched.has_network else None
-        if any(self._is_named(row[name], network) for name in self.searched.doomed):
+        by = self.searched.asked_by
+        service = self.services.get((by, row[by])) if by else None
+        if any(self._is_named(row[name], network, service) for name in self.searched.doomed):
             return {"": None}
         changed: dict[str, Any] = {}
         for names, kind in ((self.searched.texts, Kind.TEXT), (self.searched.lines, Kind.LINE)):
-            read = {name: self.tombstones.redacted(str(row[name]), kind, network) for name in names if row[name]}
+            read = {name: self.tombstones.redacted(str(row[name]), kind, network, service=service) for name in names if row[name]}
             changed |= {name: text for name, text in read.items() if text != str(row[name])}
         return changed | {name: None for name in self.searched.references if self._is_named(row[name], network)}
 
-    def _is_named(self, value: Any, network: str | None) -> bool:
+    def _is_named(self, value: Any, network: str | None, service: str | None = None) -> bool:
         if value is None:
             return False
         text = value if isinstance(value, str) else bytes(value).decode(errors="replace").replace("\\/", "/")
         kind = Kind.LINE if isinstance(value, str) else Kind.PAYLOAD
-        return self.tombstones.named_in(text, kind, network)
+        return self.tombstones.named_in(text, kind, network, service)
 
     def _where(self, at: Any) -> tuple[str, tuple[Any, ...]]:
         if number := _NUMBERS.get(self.searched.table):

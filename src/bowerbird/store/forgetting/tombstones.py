@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from bowerbird.errors import Busy
 from bowerbird.ports import Database, Transaction
-from bowerbird.store.forgetting.names import Kind, meanings, words_in
+from bowerbird.store.forgetting.names import Kind, local_name, meanings, words_in
 
 FORGOTTEN = "[forgotten]"
 """What stands in the place of a name in what others wrote."""
@@ -110,16 +110,26 @@ class Tombstones:
         return _mark(self._keys[0], name) if self._keys else ""
 
     def named_in(self, text: str, kind: Kind, network: str | None = None, service: str | None = None) -> bool:
-        """Whether a text names somebody or something that was forgotten; `service`: whose keys stand in it, None: of any."""
+        """Whether a text names somebody or something that was forgotten; `service`: whose keys stand in it, and whom a handle
+        without a server means; None: keys of any, and such a handle means nobody."""
         return any(self._means(written, kind, network, service) for _, written in words_in(text, kind, network))
 
-    def redacted(self, text: str, kind: Kind = Kind.TEXT, network: str | None = None, *, is_mention: bool = False) -> str:
-        """The text without the names of the forgotten, and without words of theirs that somebody passed on by hand. `is_mention`:
-        it is known to mention one of them, so that a handle without its server means them too."""
+    def redacted(
+        self,
+        text: str,
+        kind: Kind = Kind.TEXT,
+        network: str | None = None,
+        *,
+        service: str | None = None,
+        is_mention: bool = False,
+    ) -> str:
+        """The text without the names of the forgotten, and without words of theirs that somebody passed on by hand. `service`:
+        who was asked what stands there. `is_mention`: it is known to mention one of them, so that a handle without its server
+        means them too."""
         found = [
             (start, start + len(written))
             for start, written in words_in(text, kind, network)
-            if self._means(written, kind, network) or (is_mention and self._is_short(written, network))
+            if self._means(written, kind, network, service) or (is_mention and self._is_short(written, network))
         ]
         parts, last = [], 0
         for start, end in found:
@@ -138,7 +148,10 @@ class Tombstones:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
             services = [each for each in self._services if service in (None, each[1])]
-            known = self._known[asked] = self.holds_any(meanings(written, kind, network, services))
+            names = set(meanings(written, kind, network, services))
+            if service is not None and written.startswith("@") and "@" not in written[1:]:
+                names |= {local_name(*each, written) for each in services}
+            known = self._known[asked] = self.holds_any(names)
         return known
 
 
