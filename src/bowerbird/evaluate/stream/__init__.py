@@ -26,7 +26,7 @@ from bowerbird.evaluate.stream.cutter import Cable, cable
 from bowerbird.evaluate.stream.listening import Listener, listening
 from bowerbird.evaluate.stream.scenes import SCENES, Scene
 from bowerbird.evaluate.stream.standstill import Standstill, standing_still
-from bowerbird.evaluate.stream.stores import Heard, Window, gaps, heard, is_recorded
+from bowerbird.evaluate.stream.stores import Heard, Window, gaps, heard, is_recorded, referring
 from bowerbird.model import EPOCH
 from bowerbird.ports import Clock
 from bowerbird.simulated.scale import Scale
@@ -166,7 +166,12 @@ async def _compared(act: _Act, window: Window, whole: Listener, cut: Listener) -
     missing = {name: at for name, at in truth.posts.items() if name not in found.posts}
     told = truth.changes if act.scene.tells_changes else {}
     unheard = {name: at for name, at in told.items() if name not in found.changes}
-    recorded = sum(is_recorded(at, known, is_ours=False, slack=slack) for at in missing.values())
+    in_gaps = {name for name, at in missing.items() if is_recorded(at, known, is_ours=False, slack=slack)}
+    # The network sends an older post along with one that refers to it: both are missing if the latter lies in a gap.
+    referring_posts = await referring(whole.crawl.database)
+    recorded = len(in_gaps) + sum(
+        not in_gaps.isdisjoint(referring_posts.get(name.partition(" ")[0], ())) for name in missing.keys() - in_gaps
+    )
     # One of the two may have heard of it later than the other, by as long as this machine stood still.
     slack = _SLACK + act.standstill.longest
     recorded += sum(is_recorded(at, known, is_ours=True, slack=slack) for at in unheard.values())

@@ -62,6 +62,17 @@ def is_recorded(at: datetime, known: list[Gap], *, is_ours: bool, slack: timedel
     return False
 
 
+async def referring(database: Database) -> dict[str, set[str]]:
+    """By post, the posts that reply to it, quote it or repost it: a network sends it along with each of them."""
+    found: dict[str, set[str]] = {}
+    async with database.reading() as tx:
+        for row in await tx.fetch("select id, reply_to, quote_of, repost_of from posts"):
+            for name in (row["reply_to"], row["quote_of"], row["repost_of"]):
+                if name is not None:
+                    found.setdefault(name, set()).add(row["id"])
+    return found
+
+
 async def _posts(tx: Transaction, window: Window) -> dict[str, datetime]:
     """Posts and their newest edits: whoever hears of a post only after an edit has no earlier version to keep."""
     bounds = (to_micros(window.after), to_micros(window.until))
