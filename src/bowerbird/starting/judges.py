@@ -25,9 +25,10 @@ def place_judges(areas: Sequence[Area]) -> Sequence[Judge]:
     if not areas:
         return ()
     # Loaded for crawls that are about places: it takes a while.
-    from bowerbird.analysis.places.judge import place_judge
+    from bowerbird.analysis.places.classifier import PlaceClassifier
+    from bowerbird.analysis.places.resolver import open_resolver
 
-    return (place_judge(areas, load_settings().cache_folder),)
+    return (PlaceClassifier(areas, open_resolver(load_settings().cache_folder)),)
 
 
 def community_judges(community: Community | None) -> Sequence[Judge]:
@@ -50,6 +51,6 @@ def knows_place(community: Community | None, text: str) -> bool:
     if folded(text) in map(folded, own):
         return True
     # The names of places take long to load, and few modules ask for them.
-    from bowerbird.analysis.places.opened import resolver_in
+    from bowerbird.analysis.places.resolver import open_resolver
 
-    return bool(resolver_in(load_settings().cache_folder).resolve(text))
+    return bool(open_resolver(load_settings().cache_folder).resolve(text))

@@ -20,7 +20,7 @@ from bowerbird.analysis.community.world import large_towns, names_of_countries, 
 from bowerbird.analysis.community.zones import zone_named
 from bowerbird.analysis.language.echo import echo_variety
 from bowerbird.analysis.names.fitting import name_fit, tables
-from bowerbird.analysis.places.index.names import fold
+from bowerbird.analysis.places.gazetteer import fold
 from bowerbird.model import User
 from bowerbird.model.subjects.community import NO, UNDECIDED, YES, Community
 

@@ -15,7 +15,7 @@ from bowerbird.analysis.community.profile import ProfileReader
 from bowerbird.analysis.community.signs import RELATIONS, VERSION, WRITING, Sign, Verdict, signs_in, weighed
 from bowerbird.analysis.community.writing import WritingReader
 from bowerbird.analysis.language.identify import require_model
-from bowerbird.analysis.places.opened import resolver_in
+from bowerbird.analysis.places.resolver import open_resolver
 from bowerbird.model import EarlierJudgement, Judgement, PostKind, Ruling, Seen, Subject, User
 from bowerbird.model.subjects.community import JUDGE, NO, YES, Community
 
@@ -48,7 +48,7 @@ class Examiner:
     def __init__(self, community: Community, cache: Path) -> None:
         """`cache`: where the index of place names is kept."""
         self.community = community
-        resolver = resolver_in(cache) if community.countries else None
+        resolver = open_resolver(cache) if community.countries else None
         self._profile = ProfileReader(community, resolver)
         self._writing = WritingReader(community)
         self._read = lru_cache(maxsize=_REMEMBERED)(self._writing.post)

@@ -10,10 +10,8 @@ from bowerbird.analysis.community.signs import Sign
 from bowerbird.analysis.community.speaking import declared_weight
 from bowerbird.analysis.community.zones import DOUBTFUL, apart, hours_from_utc, hours_of, zone_named
 from bowerbird.analysis.names.fitting import name_fit
-from bowerbird.analysis.places.index.names import fold
-from bowerbird.analysis.places.phrases import flags_in
-from bowerbird.analysis.places.prose import described
-from bowerbird.analysis.places.resolver import Resolver
+from bowerbird.analysis.places.gazetteer import fold
+from bowerbird.analysis.places.resolver import Resolver, flags_in
 from bowerbird.model import User
 from bowerbird.model.subjects.community import Community
 
@@ -129,7 +127,7 @@ class ProfileReader:
     def _description(self, text: str) -> Sign | None:
         if not text or self._resolver is None:
             return None
-        found = described(text, self._resolver)
+        found = self._resolver.in_description(text)
         if found is None or not self._community.countries:
             return None
         is_here = found.entry.country in self._community.countries
