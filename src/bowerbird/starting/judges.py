@@ -35,9 +35,9 @@ def community_judges(community: Community | None) -> Sequence[Judge]:
     if community is None:
         return ()
     # Loaded for crawls of a community: names of places take a while.
-    from bowerbird.analysis.community.judge import community_judge
+    from bowerbird.community.classifier import CommunityClassifier
 
-    return (community_judge(community, load_settings().cache_folder),)
+    return (CommunityClassifier(community, load_settings().cache_folder),)
 
 
 def judge_named(own: Callable[[], Sequence[Judge]], name: str) -> Judge | None:

@@ -34,7 +34,7 @@ TABLE_KEYS = {
     "time": ("zones",),
     "languages": ("own", "varieties", "other_varieties"),
     "names": ("countries",),
-    "words": ("own", "other", "search"),
+    "words": ("own", "other", "search", "learn"),
     "relations": ("on",),
 }
 """The tables, each with its keys; any of them may be left out."""
@@ -94,6 +94,7 @@ def community_of(table: Table, name: str) -> Community:
         own_words=_texts(words, "own"),
         other_words=_texts(words, "other"),
         searches=_texts(words, "search"),
+        learns_words=words.truth("learn", False),
         uses_relations=table.table("relations").truth("on", True),
     )
 

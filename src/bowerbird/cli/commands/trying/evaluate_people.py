@@ -70,21 +70,21 @@ def _told_languages(output: Output, figures: dict[str, Any]) -> None:
 
 def profiles(
     data: Annotated[Path, typer.Option("--data", metavar="DIR", help="Folder with names-by-country and posting-times.")],
-    letters: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Only estimate the table of letters from all names, and write it.")
+    names: Annotated[
+        Path | None, typer.Option("--names", metavar="FILE", help="Only build the packaged table of names, and write it to FILE.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Another seed draws other names and posts.")] = 1,
     as_json: JsonFlag = False,
 ) -> None:
     """How much do names, and the hours of posts, tell of where people are from? Takes a minute."""
-    from bowerbird.analysis.names.fitting import written
-    from bowerbird.evaluate.profiles import estimated_letters, evaluate_profiles
+    from bowerbird.community.names import pack_table
+    from bowerbird.evaluate.profiles import evaluate_profiles, packaged_table
 
     output = Output(as_json=as_json)
-    if letters is not None:
-        letters.write_text(written(estimated_letters(data, seed)), encoding="utf-8")
-        output.line(f"Wrote {letters}.")
-        output.result({"letters": str(letters)})
+    if names is not None:
+        names.write_bytes(pack_table(packaged_table(data)))
+        output.line(f"Wrote {names}.")
+        output.result({"names": str(names)})
         return
     figures = evaluate_profiles(data, seed)
     output.table("names, the mean of all countries", ("figure", "value"), figures["names"].items())
