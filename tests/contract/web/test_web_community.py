@@ -14,8 +14,7 @@ from bowerbird.reports.community.people import Which
 from web_site import Answer, Client, dashboard
 
 EVIDENCE = (
-    '{"probability": 0.8, "written": 1.2, "written_found": "pt 9 of 10 posts"'
-    ', "place": -0.4, "place_found": "<b>Rio</b> (BR)"}'
+    '{"probability": 0.8, "written": 1.2, "written_found": "pt 9 of 10 posts", "place": -0.4, "place_found": "<b>Rio</b> (BR)"}'
 )
 
 
