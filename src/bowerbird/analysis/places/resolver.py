@@ -53,7 +53,7 @@ _SUFFIXES = frozenset(_SUFFIX_WORDS.split())
 _FILLERS = _PREFIXES | _SUFFIXES
 """Words beside a name that say nothing for or against it."""
 _CERTAIN_CODES = frozenset({"LA", "US"})
-"""Abbreviations that are ordinary words only in small letters."""
+"""Abbreviations that are ordinary words only in lower-case letters."""
 
 _MAX_PROSE = 2_000
 _PIN = re.compile("[📍📌🏠🏡]\ufe0f?\\s*([^|\\n•·📍📌🏠🏡]{2,60})")
@@ -91,7 +91,7 @@ class Mention(NamedTuple):
     is_ordinary: bool = False
     """The name is an ordinary word, and a place only beside its region: `Surprise, AZ`."""
     max_confidence: float = 1.0
-    """0: the name says where other names are, but is no place by itself, such as `me` in `Portland me`."""
+    """0: the name places the names beside it, but never a text by itself, such as `me` in `Portland me`."""
 
 
 class Resolver:
@@ -240,7 +240,7 @@ class Resolver:
         return None
 
     def _container(self, name: str, words: int) -> Mention | None:
-        """Return the country or region of a name that only says where the name before it is: `Leon nicaragua`, `Albany Ga`."""
+        """Return the country or region of a name that only places the name before it: `Leon nicaragua`, `Albany Ga`."""
         is_code = len(name) == 2
         hits = tuple(
             hit
@@ -316,7 +316,7 @@ def _explains(mention: Mention, entry: Entry) -> bool:
 
 
 def _support(entry: Entry, mention: Mention, *, needs_region: bool = False, is_rare: bool = False) -> float:
-    """Return how strongly a mention says that the place lies in what it names; 0 for not at all.
+    """Return how strongly a mention supports that the place lies in what it names, or 0.
 
     `is_rare`: the name usually means something else, so that a container without known towns does not count.
     """
