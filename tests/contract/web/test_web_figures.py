@@ -195,13 +195,13 @@ async def test_a_series_is_uploaded_and_held_against_the_references(client: Clie
     assert "Correlation by lag" in shown
     told = (await client.get(f"/figures/plots{path.removeprefix('/figures')}/lags")).json()
     assert len(told["series"]) == 4
-    assert "too few to tell: 9 pairs" in shown
+    assert "too few pairs: 9" in shown
     assert re.search(r"Strongest of \d+ tried", shown)
     assert "high by chance alone" in shown
     assert told["xs"][0] == -24
 
 
-@pytest.mark.parametrize(("body", "why"), [(b"day,share\nx,1\n", "no time"), (b"\xff", "UTF-8"), (b"", "no rows")])
+@pytest.mark.parametrize(("body", "why"), [(b"day,share\nx,1\n", "invalid time"), (b"\xff", "UTF-8"), (b"", "no rows")])
 async def test_what_is_no_series_is_refused_in_words(client: Client, body: bytes, why: str) -> None:
     path = await study(client)
     answer = await upload(client, f"{path}/series", body)

@@ -85,6 +85,114 @@ def test_best_returns_none_for_text_without_place(text: str) -> None:
     assert RESOLVER.best(text) is None
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("N Y", "New York"),
+        ("N. Y.", "New York"),
+        ("n y c", "New York City"),
+        ("Buffalo, N. Y.", "Buffalo"),
+        ("Washington, D C", "Washington"),
+        ("Austin T X", "Austin"),
+        ("L A", "Los Angeles"),
+        ("u s a", "United States"),
+        ("O A K L A N D", "Oakland"),
+    ],
+)
+def test_best_spaced_initials_are_joined(text: str, name: str) -> None:
+    found = RESOLVER.best(text)
+    assert found is not None
+    assert (found.entry.name, found.entry.country) == (name, "US")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Y", "y", "O", "X Y", "N&Y", "Ö", "A", "Sad", "pa", "Pain", "End"],
+)
+def test_best_single_letters_and_short_translations_are_no_places(text: str) -> None:
+    assert RESOLVER.best(text, 0.45) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("Me", "me", "Here", "Home", "He/Him", "SHE/HER", "they/them", "In", "Or", "us", "us all", "Join us:"),
+        *("just me", "right where you left me", "LOVE ME", "IN YOUR MIND", "I AM", "why not, be", "ALL", "YES", "DAD"),
+        *("Ask Google", "IG: someone", "White House", "West Coast", "Great Lakes", "North East", "CNN", "NBC", "6:30pm ET"),
+    ],
+)
+def test_best_common_words_are_no_places(text: str) -> None:
+    assert RESOLVER.best(text, 0.45) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "region"),
+    [
+        ("Portland me", "Portland", "ME"),
+        ("Albany ga", "Albany", "GA"),
+        ("Carlisle Pa", "Carlisle", "PA"),
+        ("Smyrna Tn", "Smyrna", "TN"),
+        ("Greenwood In", "Greenwood", "IN"),
+        ("Mason texas, USA", "Mason", "TX"),
+        ("Douglas County, CO", "Colorado", "CO"),
+        ("San Francisco, CA | San Jose", "San Francisco", "CA"),
+    ],
+)
+def test_best_state_after_name_decides_in_any_spelling(text: str, name: str, region: str) -> None:
+    found = RESOLVER.best(text)
+    assert found is not None
+    assert (found.entry.name, found.entry.country, found.entry.region) == (name, "US", region)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("North Carolina USA", "North Carolina"),
+        ("Western North Carolina", "North Carolina"),
+        ("NE Ohio", "Ohio"),
+        ("SE PA", "Pennsylvania"),
+        ("The Bay Area", "San Francisco"),
+        ("USA 🇺🇸", "United States"),
+    ],
+)
+def test_best_longest_name_counts_before_shorter_one(text: str, name: str) -> None:
+    found = RESOLVER.best(text)
+    assert found is not None
+    assert (found.entry.name, found.entry.country) == (name, "US")
+
+
+@pytest.mark.parametrize("text", ["South America", "north america", "All over North America", "Africa, Asia & Central America"])
+def test_best_continents_are_not_united_states(text: str) -> None:
+    assert RESOLVER.best(text, 0.45) is None
+
+
+def test_best_code_that_is_a_word_is_less_certain_than_other_codes() -> None:
+    code, word = RESOLVER.best("TX"), RESOLVER.best("IN")
+    assert code is not None
+    assert word is not None
+    assert word.confidence < code.confidence
+
+
+@pytest.mark.parametrize(
+    ("text", "country"),
+    [
+        ("Iraq - Kurdistan", "IQ"),
+        ("Milano (MI)", "IT"),
+        ("London, Ontario", "CA"),
+        ("Reading, UK", "GB"),
+        ("Toronto, ON", "CA"),
+        ("Wallins Creek, KY", "US"),
+        ("Columbia", "US"),
+        ("Maputo, Mozambique", "MZ"),
+        ("Santa Carla, CA", "US"),
+    ],
+)
+def test_best_container_decides_country(text: str, country: str) -> None:
+    found = RESOLVER.best(text)
+    assert found is not None
+    assert found.entry.country == country
+
+
 def test_best_confidence_is_higher_with_country() -> None:
     alone, beside = RESOLVER.best("Valencia"), RESOLVER.best("Valencia, Spain")
     assert alone is not None

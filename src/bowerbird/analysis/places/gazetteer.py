@@ -24,7 +24,7 @@ from bowerbird.model import Box
 
 SMALLEST = 500
 """Inhabitants of the smallest town in the index."""
-_INDEX_VERSION = 1
+_INDEX_VERSION = 2
 """Increase it when the files of the index or the tables in them change."""
 _FAR = 2.0
 """Degrees: a point farther than this from every town is at sea."""

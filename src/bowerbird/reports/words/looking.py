@@ -8,7 +8,7 @@ from random import Random
 
 from msgspec import Struct
 
-from bowerbird.analysis.words.finding import Spellings, pattern
+from bowerbird.analysis.word_search import Spellings, word_pattern
 from bowerbird.clock import from_micros, to_micros
 from bowerbird.model.subjects.telling import is_hidden
 from bowerbird.ports import Database, Row
@@ -68,7 +68,7 @@ class _Counts:
     def __init__(self, wanted: Wanted, lots: Random) -> None:
         self.wanted = wanted
         self._lots = lots
-        self._pattern = pattern(wanted.words)
+        self._pattern = word_pattern(wanted.words)
         self._since, self._until = (None if when is None else to_micros(when) for when in (wanted.since, wanted.until))
         self.spellings = Spellings(wanted.words)
         self.posts: dict[int, int] = {}
@@ -81,7 +81,7 @@ class _Counts:
         if at is None or (self._since is not None and at < self._since) or (self._until is not None and at >= self._until):
             return
         self.looked += 1
-        self.spellings.look(row["text"], row["author"])
+        self.spellings.add(row["text"], row["author"])
         if self._pattern.search(row["text"]):
             self._count(row, to_micros(self.wanted.unit.begin(from_micros(at))))
 

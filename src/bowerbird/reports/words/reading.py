@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from bowerbird.analysis.agreement import NO, UNSURE, YES, Agreement, Share, agreement, majority, share_of
-from bowerbird.analysis.words.correlation import Lagged, correlations
+from bowerbird.analysis.series import Lagged, correlate
 from bowerbird.clock import from_micros, to_micros
 from bowerbird.model import StudyState
 from bowerbird.model.subjects.telling import is_hidden
@@ -139,7 +139,7 @@ def compared(study: Study) -> Compared | None:
     # Beyond what the series covers zeros would only mean that it had not begun; a lag needs some room around it.
     most = LAGS[unit]
     shown = [{place: n for place, n in values.items() if first - most <= place <= last + most} for values in both]
-    by_posts, by_people = ([] if not places else correlations(values, places, most) for values in shown)
+    by_posts, by_people = ([] if not places else correlate(values, places, most) for values in shown)
     return Compared(times=times, posts=posts, people=people, series=theirs, by_posts=by_posts, by_people=by_people)
 
 

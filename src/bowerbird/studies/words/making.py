@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from bowerbird.analysis.agreement import LABELS
-from bowerbird.analysis.words.finding import LONGEST_WORD, MOST_WORDS, cleaned
+from bowerbird.analysis.word_search import MAX_WORD_LENGTH, MAX_WORDS, clean_words
 from bowerbird.clock import to_micros
 from bowerbird.errors import UserError
 from bowerbird.model import StudyState
@@ -47,13 +47,13 @@ class Said(Struct, frozen=True):
 
 def checked_words(written: Sequence[str]) -> list[str]:
     """Words that can be looked for; raises `UserError` for none, too many and very long ones."""
-    words = cleaned(written)
+    words = clean_words(written)
     if not any(letter.isalnum() for word in words for letter in word):
         raise UserError("name at least one word to look for")
-    if len(words) > MOST_WORDS:
-        raise UserError(f"{len(words)} words are too many; a study may have {MOST_WORDS}")
-    if long := [word for word in words if len(word) > LONGEST_WORD]:
-        raise UserError(f"{long[0][:30]!r}… has {len(long[0])} letters; a word or phrase may have {LONGEST_WORD}")
+    if len(words) > MAX_WORDS:
+        raise UserError(f"{len(words)} words are too many; a study may have {MAX_WORDS}")
+    if long := [word for word in words if len(word) > MAX_WORD_LENGTH]:
+        raise UserError(f"{long[0][:30]!r}… has {len(long[0])} letters; a word or phrase may have {MAX_WORD_LENGTH}")
     return words
 
 
