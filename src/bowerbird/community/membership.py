@@ -8,10 +8,13 @@ accounts. A missing field is no sign. The signs add up to the log odds `l`, and
 is the probability that the account is a member. The weights were set on few real members, who
 turned out to be members more often than the sum says: hence the factor.
 
-- **yes** if p is at least `community.yes` and a sign other than the name speaks for it.
-- **no** if 1 - p is at least `community.no`. Where the prior is above .3, members are frequent among
-  the accounts without telling signs, and half the error is allowed.
+- **yes** if p is at least `community.yes` and a sign other than the name supports it.
+- **no** if 1 - p is at least `community.no`. If the prior is above .3 and only the profile was read,
+  half the error is allowed: then members are frequent among accounts whose profile misleads.
 - **undecided** otherwise.
+
+The weights and thresholds are those of a study on real profiles (docs/concepts/community.md). The rule
+about half the error was chosen in simulated worlds that are not used to report figures.
 
 The prior is the share of members among the accounts that a crawl meets. It starts at .15 and is
 estimated again as accounts are judged (`estimate_prior`). Evidence records the prior that was used.
@@ -36,7 +39,10 @@ _PRIOR_STEPS = 50
 _STRETCH = 1.35
 _HIGH_PRIOR = 0.3
 _MOST_LOG_ODDS = 30.0
+_MIN_SUPPORT = 0.3
 NAME = "name"
+BEYOND_PROFILE = frozenset({"written", "variety", "rhythm", "relations"})
+"""Kinds of signs of posts and of neighbours."""
 PROBABILITY, PRIOR, LOG_ODDS = "probability", "prior", "log_odds"
 """Keys of evidence beside the kinds of signs."""
 
@@ -99,10 +105,11 @@ def decide(signs: Iterable[Sign], community: Community, prior: float = START_PRI
     if log_odds > 0:
         log_odds *= _STRETCH
     probability = sigmoid(log_odds + logit(prior))
-    has_support = any(sign.weight > 0 for sign in ordered if sign.kind != NAME)
+    has_support = any(sign.weight >= _MIN_SUPPORT for sign in ordered if sign.kind != NAME)
+    is_by_profile = BEYOND_PROFILE.isdisjoint(sign.kind for sign in ordered)
     if probability >= community.yes and has_support:
         value = YES
-    elif probability <= no_threshold(community, prior):
+    elif probability <= no_threshold(community, prior, is_by_profile=is_by_profile):
         value = NO
     else:
         value = UNDECIDED
@@ -111,10 +118,10 @@ def decide(signs: Iterable[Sign], community: Community, prior: float = START_PRI
     )
 
 
-def no_threshold(community: Community, prior: float) -> float:
+def no_threshold(community: Community, prior: float, *, is_by_profile: bool = False) -> float:
     """Return the probability up to which an account is not a member."""
     error = 1 - community.no
-    return error / 2 if prior > _HIGH_PRIOR else error
+    return error / 2 if is_by_profile and prior > _HIGH_PRIOR else error
 
 
 def estimate_prior(log_odds: Sequence[float]) -> float:

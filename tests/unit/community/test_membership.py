@@ -46,6 +46,7 @@ def test_no_signs_give_the_prior() -> None:
         (3.0, 0.15, YES),
         (1.5, 0.15, UNDECIDED),
         (1.5, 0.5, YES),
+        (0.1, 0.75, UNDECIDED),
         (-2.16, 0.15, NO),
         (-2.0, 0.15, UNDECIDED),
         (-4.0, 0.5, UNDECIDED),
@@ -54,6 +55,12 @@ def test_no_signs_give_the_prior() -> None:
 )
 def test_thresholds_depend_on_the_prior(weight: float, prior: float, value: str) -> None:
     assert decide([Sign("place", weight, "")], PORTUGAL, prior).value == value
+
+
+def test_half_the_error_is_allowed_by_the_profile_where_members_are_frequent() -> None:
+    assert decide([Sign("place", -4.2, "")], PORTUGAL, 0.5).value == UNDECIDED
+    assert decide([Sign("place", -4.2, "")], PORTUGAL, 0.3).value == NO
+    assert decide([Sign("written", -4.2, "")], PORTUGAL, 0.5).value == NO
 
 
 @given(st.floats(-10, 10), PRIORS)

@@ -71,7 +71,7 @@ def test_a_country_is_known_by_its_code_or_its_name(text: str, code: str) -> Non
         ('[time]\nzones = ["Europe/Lisboa"]', "is no time zone"),
         ('[languages]\nown = ["pt-PT"]', "is no code of a language"),
         ('[languages]\nown = ["pt"]\nvarieties = ["pt-AO"]', "nobody here can tell 'pt-AO'"),
-        ('yes = 1.5\n[places]\ncountries = ["PT"]', "above 0.5 and below 1"),
+        ('yes = 1.5\n[places]\ncountries = ["PT"]', "at least 0.5 and below 1"),
         ('rule = "ecko"\n[places]\ncountries = ["PT"]', "did you mean 'echo'"),
         ('[words]\nown = [""]', "holds words or names"),
     ],

@@ -121,8 +121,8 @@ def _rule(table: Table) -> str:
 
 def _certainty(table: Table, key: str, usual: float) -> float:
     value = table.number(key, usual)
-    if not 0.5 < value < 1:
-        raise table.wrong(key, f"{key} is how likely it must be, above 0.5 and below 1, such as 0.9, not {value:g}")
+    if not 0.5 <= value < 1:
+        raise table.wrong(key, f"{key} must be a probability of at least 0.5 and below 1, such as 0.9, not {value:g}")
     return value
 
 
