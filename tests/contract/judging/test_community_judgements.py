@@ -15,7 +15,7 @@ from bowerbird.community.relations import relation_score
 from bowerbird.community.review import Reviewer
 from bowerbird.community.rows import StoredNeighbourhood, learn, read_learned
 from bowerbird.model import Page, Post, Relation, RelationKind, User
-from bowerbird.model.subjects.community import Neighbours
+from bowerbird.model.subjects.community import Community, Neighbours
 from bowerbird.ports import Database
 from bowerbird.reports.community.reading import read_community, read_why
 from bowerbird.settings import load_settings
@@ -187,6 +187,43 @@ async def test_the_rule_of_the_thesis_may_be_chosen(crawled: Crawled) -> None:
     assert await values(crawled) == {"x:1": "yes", "x:2": "no", "x:3": "undecided"}
     (row,) = await crawled.rows("select distinct version from judgements where judge = 'community'")
     assert row["version"].startswith("echo")
+
+
+async def test_words_of_a_field_are_learned_from_seeds_and_find_members(crawled: Crawled) -> None:
+    field = CommunityClassifier(
+        Community(name="astronomers", learns_words=True), load_settings().cache_folder
+    )
+    crawled.store = JudgingStore(Store(crawled.database), crawled.database, [field])  # type: ignore[assignment]
+    texts = ["Astronomer, galaxies", "Coffee and books", "Football, always", "Mother of two", "Software and coffee"]
+    people = tuple(user(n, "", description=texts[0 if n <= 24 else 1 + n % 4]) for n in range(1, 81))
+    await crawled.save(Page(users=people), PROFILES)
+    assert set((await values(crawled)).values()) == {"undecided"}
+    reviewer, seeds = Reviewer(crawled.database, field), range(1, 13)
+    async with crawled.database.transaction() as tx:
+        lesson = await learn(tx, crawled.database, field.community, crawled.now, seeds)
+        assert lesson.learned.words["astronomer"] > 0 > lesson.learned.words["coffee"]
+        await reviewer.review(tx, await reviewer.undecided(tx, 0, 300), crawled.now, seeds)
+    found = await values(crawled)
+    assert all(found[f"x:{n}"] == "yes" for n in range(1, 25))
+    assert "yes" not in {found[f"x:{n}"] for n in range(25, 81)}
+
+
+async def test_next_requests_are_for_accounts_near_a_decision(crawled: Crawled) -> None:
+    near, far = user(1, "", description="🇵🇹🇫🇷", name="Ana Ferreira"), user(2, "", language="de", name="")
+    protected, known = user(3, ""), user(4, "in your heart")
+    await crawled.save(
+        Page(users=(far, near, structs.replace(protected, is_protected=True), known), posts=posts(4)[:2]),
+        PROFILES,
+        "1",
+    )
+    await crawled.save(Page(users=(known,), posts=posts(4)[:2]), TIMELINE, "4")
+    reviewer = Reviewer(crawled.database, CLASSIFIER)
+    async with crawled.database.transaction() as tx:
+        numbers = await reviewer.all_accounts(tx, 0, 10)
+        telling = await reviewer.most_telling(tx, numbers, "following")
+    stands = await values(crawled)
+    assert set(telling) == {each for each in ("x:1", "x:2") if stands[each] == "undecided"}
+    assert telling[0] == "x:1"
 
 
 async def test_history_leaves_with_its_owner(crawled: Crawled) -> None:
