@@ -18,9 +18,9 @@ from bowerbird.analysis.community.profile import is_full_name
 from bowerbird.analysis.community.signs import Sign, Verdict
 from bowerbird.analysis.community.world import large_towns, names_of_countries, towns_of
 from bowerbird.analysis.community.zones import zone_named
-from bowerbird.analysis.language.echo import echo_variety
 from bowerbird.analysis.names.fitting import name_fit, tables
 from bowerbird.analysis.places.index.names import fold
+from bowerbird.analysis.variety import echo_variety
 from bowerbird.model import User
 from bowerbird.model.subjects.community import NO, UNDECIDED, YES, Community
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -14,7 +13,6 @@ from bowerbird.analysis.community.echo import proved
 from bowerbird.analysis.community.profile import ProfileReader
 from bowerbird.analysis.community.signs import RELATIONS, VERSION, WRITING, Sign, Verdict, signs_in, weighed
 from bowerbird.analysis.community.writing import WritingReader
-from bowerbird.analysis.language.identify import require_model
 from bowerbird.analysis.places.opened import resolver_in
 from bowerbird.model import EarlierJudgement, Judgement, PostKind, Ruling, Seen, Subject, User
 from bowerbird.model.subjects.community import JUDGE, NO, YES, Community
@@ -27,7 +25,6 @@ _CLASSES = (1, 10, 30)
 """From so many posts on a judgement is a stronger one."""
 _ENOUGH = 100
 """Posts of one person that are read at most; who was judged by as many is not read again."""
-_REMEMBERED = 2_000
 
 Evidence = Mapping[str, str | float | None]
 
@@ -51,7 +48,6 @@ class Examiner:
         resolver = resolver_in(cache) if community.countries else None
         self._profile = ProfileReader(community, resolver)
         self._writing = WritingReader(community)
-        self._read = lru_cache(maxsize=_REMEMBERED)(self._writing.post)
 
     def verdict(self, user: User, written: Written, former: Evidence, relations: Sign | None = None) -> tuple[Verdict, int]:
         """What is said of somebody, and of how many posts; `former`: the evidence of before, of which posts and neighbours count
@@ -69,7 +65,7 @@ class Examiner:
         texts = written.texts[:_ENOUGH]
         if len(texts) <= known:
             return known, signs_in(former, WRITING)
-        return len(texts), list(self._writing.signs([self._read(text) for text in texts], written.times))
+        return len(texts), list(self._writing.signs(texts, written.times))
 
 
 class CommunityJudge:
@@ -108,9 +104,7 @@ class CommunityJudge:
 
 
 def community_judge(community: Community, cache: Path) -> CommunityJudge:
-    """The judge of a community; raises `UserError` where what it needs is not installed."""
-    if community.languages:
-        require_model()
+    """The judge of a community."""
     return CommunityJudge(Examiner(community, cache))
 
 

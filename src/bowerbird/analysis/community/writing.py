@@ -9,9 +9,9 @@ from math import log
 from bowerbird.analysis.community.signs import Sign
 from bowerbird.analysis.community.speaking import ENGLISH, own_weight
 from bowerbird.analysis.community.zones import hours_of
-from bowerbird.analysis.language.identify import LEAST_POSTS
-from bowerbird.analysis.language.reading import PostRead, Reader, Reading
+from bowerbird.analysis.languages import MIN_SET_POSTS, Identifier, SetLanguages
 from bowerbird.analysis.rhythm import rhythm
+from bowerbird.analysis.variety import Variety, classify_variety
 from bowerbird.model.subjects.community import Community
 
 _SOME = 0.1
@@ -31,21 +31,20 @@ class WritingReader:
 
     def __init__(self, community: Community) -> None:
         self._community = community
-        self._reader = Reader()
+        self._identifier = Identifier()
         self._hours = tuple(sum(hours) / len(hours) for zone in community.zones if (hours := hours_of(zone)))
-        self.post = self._reader.post
 
-    def signs(self, posts: Sequence[PostRead], times: Sequence[datetime]) -> Iterator[Sign]:
+    def signs(self, texts: Sequence[str], times: Sequence[datetime]) -> Iterator[Sign]:
         """Of one person's posts, and of when they were written."""
         told = [self._rhythm(times)]
         if self._community.languages:
-            reading = self._reader.together(posts)
-            told += [self._written(reading), self._variety(reading)]
+            languages = self._identifier.identify_set(texts)
+            told += [self._written(languages), self._variety(classify_variety(texts, languages))]
         return (sign for sign in told if sign is not None)
 
-    def _written(self, reading: Reading) -> Sign | None:
-        shares, told = reading.languages.shares, reading.languages.told
-        if told < LEAST_POSTS:
+    def _written(self, languages: SetLanguages) -> Sign | None:
+        shares, told = languages.shares, languages.identified
+        if told < MIN_SET_POSTS:
             return None
         own = sum(share for language, share in shares.items() if language in self._community.languages)
         main = next(iter(shares))
@@ -61,10 +60,7 @@ class WritingReader:
             return _MIXED if main == ENGLISH else _OTHER_MIXED
         return _ENGLISH if main == ENGLISH else _OTHER
 
-    def _variety(self, reading: Reading) -> Sign | None:
-        weighing = reading.weighing
-        if weighing is None or weighing.variety is None:
-            return None
+    def _variety(self, weighing: Variety) -> Sign | None:
         strength = min(_MOST_VARIETY, 1.0 + _VARIETY * abs(weighing.score))
         hints = ", ".join(each.examples[0] for each in weighing.evidence[:4] if each.examples)
         if weighing.variety in self._community.varieties:
