@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from html import unescape
 from typing import Any
@@ -41,7 +41,8 @@ SECOND_SHARE = 0.2
 
 _VARIANTS = {"nn": "no", "arz": "ar", "ary": "ar"}
 _FAMILIES = (("bs", "hr", "sr"), ("id", "ms"), ("da", "no"))
-"""Languages that single posts hardly distinguish: the stream's prior is averaged over each."""
+"""Languages that posts hardly distinguish. The stream's prior is averaged over each family; in a set
+the members of a family count together, as the most frequent of them."""
 _MIN_LETTERS = 4
 _MIN_CONFIDENCE = 0.6
 _POWER = 1.4
@@ -115,11 +116,19 @@ def _words(text: str) -> str:
 
 
 class PostLanguage(Struct, frozen=True):
-    """The language of one post; None if it is undecided."""
+    """The language of one post."""
 
-    language: str | None
+    likely: str | None
+    """Most likely language; None for a post with fewer than four letters."""
     confidence: float
-    """Probability of the most likely language, 0 for a post with fewer than four letters."""
+    """Probability of that language."""
+    prior: float = 0.0
+    """Probability of that language before the post was looked at, from the stream and the account."""
+
+    @property
+    def language(self) -> str | None:
+        """The most likely language if its probability is at least 0.6, else None (undecided)."""
+        return self.likely if self.confidence >= _MIN_CONFIDENCE else None
 
 
 class SetLanguages(Struct, frozen=True, kw_only=True):
@@ -156,22 +165,24 @@ class Identifier:
         self._known: dict[str, Floats | None] = {}
         self._sample: deque[Floats] = deque(maxlen=_STREAM_SAMPLE)
         self._observed = 0
-        self._refit_at = _MIN_STREAM_POSTS
-        self._stream: Floats | None = None
+        self._fitted = 0
+        self._stream = _flat()
 
-    def observe(self, texts: Collection[str]) -> None:
-        """Add posts of the stream to the estimate of its language shares."""
+    def observe(self, texts: Iterable[str]) -> None:
+        """Add posts of the stream to the estimate of its language shares; repeated posts count once."""
         for text in texts:
             if text not in self._known and (row := self._probabilities(text)) is not None:
                 self._sample.append(row)
                 self._observed += 1
-        if self._observed >= self._refit_at:
-            self._stream = _averaged_families(_shares(np.array(self._sample), _flat(), _STREAM_WEIGHT))
-            self._refit_at = self._observed + min(self._observed // 4, _STREAM_SAMPLE // 4)
+        # Every estimate takes some milliseconds: it is repeated when there are a quarter more posts.
+        if self._observed >= max(_MIN_STREAM_POSTS, self._fitted + min(self._fitted, _STREAM_SAMPLE) // 4):
+            self._stream = _average_families(_shares(np.array(self._sample), _flat(), _STREAM_WEIGHT))
+            self._fitted = self._observed
 
-    def stream_share(self, language: str) -> float | None:
-        """Return the prior share of a language in the stream; None while the prior is flat."""
-        return None if self._stream is None else float(self._stream[LANGUAGES.index(language)])
+    @property
+    def stream_posts(self) -> int:
+        """Number of posts that the prior of the stream rests on; 0 while it is flat."""
+        return self._fitted
 
     def identify(self, texts: Sequence[str]) -> list[PostLanguage]:
         """Return the language of each of the posts of one author."""
@@ -180,14 +191,13 @@ class Identifier:
         found = [PostLanguage(None, 0.0)] * len(rows)
         if not numbers:
             return found
-        base = _flat() if self._stream is None else _normalized(self._stream**_PRIOR_POWER)
         posts = np.array([rows[number] for number in numbers])
-        posterior = _normalized(posts * base**_PRIOR_POWER * _account_priors(posts, base) ** _PRIOR_POWER)
-        for number, row in zip(numbers, posterior, strict=True):
-            best = int(row.argmax())
-            confidence = float(row[best])
-            language = LANGUAGES[best] if confidence >= _MIN_CONFIDENCE else None
-            found[number] = PostLanguage(language, confidence)
+        base = _normalized(self._stream**_PRIOR_POWER)
+        priors = _normalized(base**_PRIOR_POWER * _account_priors(posts, base) ** _PRIOR_POWER)
+        posteriors = _normalized(posts * priors)
+        for number, prior, posterior in zip(numbers, priors, posteriors, strict=True):
+            best = int(posterior.argmax())
+            found[number] = PostLanguage(LANGUAGES[best], float(posterior[best]), float(prior[best]))
         return found
 
     def identify_set(self, texts: Sequence[str]) -> SetLanguages:
@@ -199,6 +209,11 @@ class Identifier:
         shares = _shares(posts, _flat(), _SET_WEIGHT)
         best = iter((posts * shares).argmax(axis=1))
         by_post = tuple(None if row is None else LANGUAGES[next(best)] for row in rows)
+        for family in _family_columns():
+            together = shares[family].sum()
+            largest = family[int(shares[family].argmax())]
+            shares[family] = 0.0
+            shares[largest] = together
         order = np.argsort(-shares, kind="stable")
         language: str | None = None
         if len(posts) >= MIN_SET_POSTS:
@@ -236,7 +251,13 @@ def _shares(posts: Floats, base: Floats, weight: float) -> Floats:
 
 
 def _account_priors(posts: Floats, base: Floats) -> Floats:
-    """Estimate for each post the shares of the languages among the author's other posts."""
+    """Estimate for each post the shares of the languages among the author's other posts.
+
+    All posts at once: each leaves out its own part of the common estimate. Estimating each from
+    scratch takes seven times as long and gives the same language to 99.5 % of posts.
+    """
+    if len(posts) == 1:
+        return base[None]
     shares = np.tile(base, (len(posts), 1))
     for _ in range(_STEPS):
         parts = _normalized(posts * shares)
@@ -244,11 +265,10 @@ def _account_priors(posts: Floats, base: Floats) -> Floats:
     return shares
 
 
-def _averaged_families(shares: Floats) -> Floats:
+def _average_families(shares: Floats) -> Floats:
     averaged = shares.copy()
-    for family in _FAMILIES:
-        columns = [LANGUAGES.index(name) for name in family]
-        averaged[columns] = averaged[columns].mean()
+    for family in _family_columns():
+        averaged[family] = averaged[family].mean()
     return averaged
 
 
@@ -260,6 +280,11 @@ def _normalized(values: Floats) -> Floats:
 @cache
 def _flat() -> Floats:
     return np.full(len(LANGUAGES), 1 / len(LANGUAGES))
+
+
+@cache
+def _family_columns() -> Sequence[list[int]]:
+    return [[LANGUAGES.index(name) for name in family] for family in _FAMILIES]
 
 
 @cache

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache, lru_cache
 
-from bowerbird.analysis.language.echo import echo_variety
 from bowerbird.analysis.places.gazetteer import fold
+from bowerbird.analysis.variety import echo_variety
 from bowerbird.community.countries import large_towns, names_of_country, towns_of
 from bowerbird.community.membership import NAME, Sign, Verdict
 from bowerbird.community.names import name_log_odds

@@ -7,7 +7,7 @@ fact. It is judged over all posts, because single posts are often too short.
 |---|---|
 | language | own min(3.5, ln(.85 / o)) with `o` as in `profiles.py`; English -1.5, other -3.5 |
 | language, partly own | beside English -.3, beside another -1.2 |
-| variety (pt-PT, pt-BR) | own 1 to 3.4, other -1 to -3.4, by the score of the variety |
+| variety (pt-PT, pt-BR) | the log odds of the variety, at most 3.4; negative for another one |
 | hours | between -.8 and .4, by how well a night's sleep fits the community's time zones |
 """
 
@@ -31,7 +31,7 @@ WRITING = frozenset({WRITTEN, VARIETY, HOURS})
 _WRITE_OWN, _MOST_OWN = 0.85, 3.5
 _PARTLY_AND_ENGLISH, _PARTLY, _ENGLISH, _OTHER = -0.3, -1.2, -1.5, -3.5
 _MAIN_SHARE, _PARTLY_SHARE = 0.5, 0.1
-_VARIETY_SCORE, _MOST_VARIETY = 0.8, 3.4
+_MOST_VARIETY = 3.4
 _USUAL_FIT = 0.3
 """How well the hours of any account fit the zones of a community, roughly."""
 _MOST_HOURS, _LEAST_HOURS = 0.4, -0.8
@@ -74,8 +74,9 @@ class WritingReader:
         return Sign(WRITTEN, ratio, f"{found} of {languages.identified} posts")
 
     def _variety_sign(self, found: Variety) -> Sign | None:
-        ratio = min(_MOST_VARIETY, 1.0 + _VARIETY_SCORE * abs(found.score))
-        text = f"{found.variety}: {', '.join(each.term for each in found.evidence[:4])}"
+        ratio = min(_MOST_VARIETY, abs(found.score))
+        hints = ", ".join(each.examples[0] for each in found.evidence[:4] if each.examples)
+        text = f"{found.variety}: {hints}"
         if found.variety in self._community.varieties:
             return Sign(VARIETY, ratio, text)
         if found.variety in self._community.other_varieties:

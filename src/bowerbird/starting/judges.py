@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 
-from bowerbird.analysis.language.judge import language_judges
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.model.subjects.community import Community
 from bowerbird.model.subjects.places import Area
@@ -38,6 +37,15 @@ def community_judges(community: Community | None) -> Sequence[Judge]:
     from bowerbird.community.classifier import CommunityClassifier
 
     return (CommunityClassifier(community, load_settings().cache_folder),)
+
+
+def language_judges(names: Set[str]) -> Sequence[Judge]:
+    if not names & {"language", "variety"}:
+        return ()
+    # Loaded for crawls that label languages: it needs numpy.
+    from bowerbird.analysis.language_labels import create_classifiers
+
+    return create_classifiers(names)
 
 
 def judge_named(own: Callable[[], Sequence[Judge]], name: str) -> Judge | None:

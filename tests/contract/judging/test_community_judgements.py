@@ -190,9 +190,7 @@ async def test_the_rule_of_the_thesis_may_be_chosen(crawled: Crawled) -> None:
 
 
 async def test_words_of_a_field_are_learned_from_seeds_and_find_members(crawled: Crawled) -> None:
-    field = CommunityClassifier(
-        Community(name="astronomers", learns_words=True), load_settings().cache_folder
-    )
+    field = CommunityClassifier(Community(name="astronomers", learns_words=True), load_settings().cache_folder)
     crawled.store = JudgingStore(Store(crawled.database), crawled.database, [field])  # type: ignore[assignment]
     texts = ["Astronomer, galaxies", "Coffee and books", "Football, always", "Mother of two", "Software and coffee"]
     people = tuple(user(n, "", description=texts[0 if n <= 24 else 1 + n % 4]) for n in range(1, 81))
