@@ -21,7 +21,7 @@ from bowerbird.community.membership import (
     Sign,
     Verdict,
     decide,
-    signs_in,
+    stored_signs,
 )
 from bowerbird.community.profiles import DESCRIPTION_LANGUAGE, LANGUAGE, ProfileReader
 from bowerbird.community.relations import RELATIONS
@@ -103,7 +103,9 @@ class CommunityClassifier:
         kinds = {sign.kind for sign in verdict.signs}
         reason = BY_POSTS if kinds & WRITING else BY_PROFILE
         if RELATIONS in kinds:
-            reason = BY_RELATIONS
+            own = [sign for sign in verdict.signs if sign.kind != RELATIONS]
+            if decide(own, self.community, verdict.prior).value != verdict.value:
+                reason = BY_RELATIONS
         evidence = {**verdict.evidence, POSTS: posts} if posts else verdict.evidence
         strength = sum(posts >= least for least in _POST_CLASSES)
         return Judgement(
@@ -126,6 +128,7 @@ class CommunityClassifier:
         """
         if self.community.rule == ECHO:
             return echo.classify(user, self.community, written.texts), len(written.texts)
+        earlier_signs = stored_signs(former)
         known = former.get(POSTS)
         posts = int(known) if isinstance(known, int | float) else 0
         texts = written.texts[:_MOST_POSTS]
@@ -133,17 +136,16 @@ class CommunityClassifier:
             posts = len(texts)
             writing = self._writing.signs(texts, written.times)
         else:
-            writing = signs_in(former, WRITING)
+            writing = [sign for sign in earlier_signs if sign.kind in WRITING]
         profile = self._profile.signs(user)
         if any(sign.kind == WRITTEN for sign in writing):
             # What an account writes replaces what its profile says about language.
             profile = [s for s in profile if s.kind not in (LANGUAGE, DESCRIPTION_LANGUAGE)]
         words = learned_words_sign(user.description or "", self.learned.words)
+        from_elsewhere = {SEED, RELATIONS} if self.community.uses_relations else {SEED}
         newer = {sign.kind for sign in more}
-        kept = signs_in(former, {RELATIONS, SEED} - newer)
-        if not self.community.uses_relations:
-            kept = [sign for sign in kept if sign.kind != RELATIONS]
-        signs = [*profile, *writing, *more, *kept, *([words] if words else [])]
+        known_signs = [s for s in earlier_signs if s.kind in from_elsewhere - newer]
+        signs = [*profile, *writing, *more, *known_signs, *([words] if words else [])]
         return decide(signs, self.community, self.learned.prior), posts
 
     def _is_known(self, new: Judgement, earlier: EarlierJudgement | None) -> bool:

@@ -149,12 +149,12 @@ def _upper_tail(deviations: float) -> float:
     return (1 - erf(deviations / sqrt(2))) / 2
 
 
-def signs_in(evidence: Evidence, kinds: Iterable[str]) -> list[Sign]:
-    """Return the signs of these kinds in stored evidence."""
+def stored_signs(evidence: Evidence) -> list[Sign]:
+    """Return the signs in stored evidence."""
     return [
         Sign(kind, float(weight), str(evidence.get(f"{kind}_found") or ""))
-        for kind in sorted(kinds)
-        if isinstance(weight := evidence.get(kind), int | float)
+        for kind, weight in evidence.items()
+        if f"{kind}_found" in evidence and isinstance(weight, int | float)
     ]
 
 

@@ -1,8 +1,8 @@
 """Signs of the accounts around an account: a logistic model of how many of them are members.
 
 The model starts with weights that are roughly right for any community, and is fitted again as accounts
-are judged. Accounts that a person decided count five times. Accounts that were judged by this model are
-no examples for it.
+are judged. Its examples are accounts that are decided without it, by their own signs or by a person, who
+counts five times.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The part of a crawl that learns from its decisions and looks again at undecided accounts.
+"""The part of a crawl that learns from its decisions, and decides again with what it learned.
 
 Every half hour one worker of the crawl
 
 1. estimates the prior, the weights of neighbours and, for communities that learn them, of words, if
    enough accounts were judged since the last time;
-2. decides about 300 undecided accounts again, with the judged accounts around them;
+2. decides about 500 undecided and 500 decided accounts again, with the judged accounts around them;
 3. adds new members to the queue of profiles, where members are looked up;
 4. requests what would tell most about accounts that are still undecided: their posts, or the list of
    accounts they follow. Accounts whose decision another sign would most probably change come first.
@@ -22,14 +22,13 @@ from msgspec import Struct
 
 from bowerbird.community.classifier import (
     BY_MACHINE,
-    BY_RELATIONS,
     POSTS,
     SEED,
     CommunityClassifier,
     evidence_of,
 )
 from bowerbird.community.membership import PRIOR, PROBABILITY, Sign, decision_chance
-from bowerbird.community.relations import relation_sign
+from bowerbird.community.relations import RELATIONS, relation_sign
 from bowerbird.community.rows import (
     Account,
     is_learning_due,
@@ -49,7 +48,7 @@ from bowerbird.store.judgements.rows import RulingWriter, read_judgements
 
 EVERY = timedelta(minutes=30)
 _CLAIM = timedelta(minutes=5)
-_REVIEWED = 300
+_REVIEWED = 500
 _REQUESTED = 100
 """Requests about undecided accounts that one review adds, of each kind."""
 TIMELINE, FOLLOWING = "timeline", "following"
@@ -59,11 +58,13 @@ _MOST_FOLLOWING = 5_000
 """The lists of accounts that follow more are long, and tell little."""
 _SEED_WEIGHT = 6.0
 _NO_CALL = 0
-_UNDECIDED = f"""
+_JUDGED = f"""
 select u.user_no from judgements j join users u on u.id = j.id
-where j.judge = '{JUDGE}' and j.subject = 'user' and j.value = '{UNDECIDED}' and j.decided_by is null
+where j.judge = '{JUDGE}' and j.subject = 'user' and j.value {{values}} and j.decided_by is null
 and u.user_no > ? order by u.user_no limit ?
 """
+_UNDECIDED = _JUDGED.format(values=f"= '{UNDECIDED}'")
+_DECIDED = _JUDGED.format(values=f"<> '{UNDECIDED}'")
 _ALL = """
 select u.user_no from users u
 where u.seen_at is not null and coalesce(u.opts_out, 0) = 0 and u.user_no > ?
@@ -94,6 +95,10 @@ class Reviewer:
         """Return the numbers of the next undecided accounts after number `after`."""
         return [row["user_no"] for row in await tx.fetch(_UNDECIDED, after, most)]
 
+    async def decided(self, tx: Transaction, after: int, most: int) -> list[int]:
+        """Return the numbers of the next accounts that the classifier decided."""
+        return [row["user_no"] for row in await tx.fetch(_DECIDED, after, most)]
+
     async def all_accounts(self, tx: Transaction, after: int, most: int) -> list[int]:
         """Return the numbers of the next accounts with a profile after number `after`."""
         return [row["user_no"] for row in await tx.fetch(_ALL, after, most)]
@@ -109,7 +114,7 @@ class Reviewer:
             [
                 (account, judgement)
                 for account, judgement in judged
-                if judgement.reason == BY_RELATIONS or _value_before(account) != judgement.value
+                if RELATIONS in judgement.evidence or _value_before(account) != judgement.value
             ],
             now,
         )
@@ -139,14 +144,10 @@ class Reviewer:
     def _judgement(self, account: Account, around: Neighbours, is_seed: bool) -> Judgement:
         user, written, earlier = account.user, account.written, account.earlier
         more = [Sign(SEED, _SEED_WEIGHT, "seed of the crawl")] if is_seed else []
-        own = self.classifier.judgement(user.id, user, written, earlier, more)
-        # An account that its own signs decide stays an example of how neighbours count.
-        sign = None
-        if own.value == UNDECIDED:
-            sign = relation_sign(around, self.classifier.learned.relations)
-        if sign is None:
-            return own
-        return self.classifier.judgement(user.id, user, written, earlier, [*more, sign])
+        sign = relation_sign(around, self.classifier.learned.relations)
+        if sign is not None:
+            more.append(sign)
+        return self.classifier.judgement(user.id, user, written, earlier, more)
 
     async def _save(
         self, tx: Transaction, judged: Sequence[tuple[Account, Judgement]], now: datetime
@@ -218,7 +219,7 @@ class ReviewPart:
         self._ending = asyncio.Event()
         self._is_paused = False
         self._alive_at = keeping.clock.now()
-        self._after = 0
+        self._after_undecided = self._after_decided = 0
         self._looked_at = keeping.clock.now() - EVERY
 
     def part(self) -> Part:
@@ -259,16 +260,18 @@ class ReviewPart:
             if await is_learning_due(tx):
                 lesson = await learn(tx, database, community, now, seeds)
                 classifier.learned = lesson.learned
-            numbers = await self._reviewer.undecided(tx, self._after, _REVIEWED)
-            self._after = numbers[-1] if len(numbers) == _REVIEWED else 0
-            changes = await self._reviewer.review(tx, numbers, now, seeds)
+            undecided = await self._reviewer.undecided(tx, self._after_undecided, _REVIEWED)
+            decided = await self._reviewer.decided(tx, self._after_decided, _REVIEWED)
+            self._after_undecided = undecided[-1] if len(undecided) == _REVIEWED else 0
+            self._after_decided = decided[-1] if len(decided) == _REVIEWED else 0
+            changes = await self._reviewer.review(tx, [*undecided, *decided], now, seeds)
             by_person = await tx.fetch(_NEW_MEMBERS, to_micros(self._looked_at))
             members = {each.id for each in changes if each.value == YES}
             members |= {row["id"] for row in by_person}
             arrivals = [each for queue in self._queues for each in _members(queue, members)]
             for queue in self._queues:
                 if queue.facet in _SPREAD:
-                    ids = await self._reviewer.most_telling(tx, numbers, queue.facet)
+                    ids = await self._reviewer.most_telling(tx, undecided, queue.facet)
                     arrivals += _arrivals(queue, ids, wakes=False)
             if arrivals:
                 await self._targets.add(tx, arrivals, None, now)

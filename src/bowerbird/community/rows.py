@@ -11,7 +11,14 @@ import msgspec
 from msgspec import Struct
 
 from bowerbird.community.classifier import NO_POSTS, Written, standing_judgement
-from bowerbird.community.membership import LOG_ODDS, Evidence, Learned, estimate_prior
+from bowerbird.community.membership import (
+    LOG_ODDS,
+    Evidence,
+    Learned,
+    decide,
+    estimate_prior,
+    stored_signs,
+)
 from bowerbird.community.relations import (
     DECIDED_BY_PERSON,
     RELATIONS,
@@ -155,14 +162,18 @@ async def learn(
 ) -> Lesson:
     """Estimate the prior, the weights of neighbours and of words from judged accounts, and save them."""
     rows = [(row, msgspec.json.decode(row["evidence"])) for row in await tx.fetch(_EXAMPLES)]
-    decided = [
-        row
+    prior = estimate_prior([odds for row, evidence in rows for odds in _log_odds(row, evidence)])
+    values = {
+        row["user_no"]: row["value"]
+        if row["decided_by"]
+        else _own_value(evidence, community, prior)
         for row, evidence in rows
-        if row["value"] != UNDECIDED and (row["decided_by"] or RELATIONS not in evidence)
-    ]
+    }
+    decided = [row for row, _ in rows if values[row["user_no"]] != UNDECIDED]
+    weights = fit_relations(await _examples(tx, database, decided, values))
     learned = Learned(
-        prior=estimate_prior([odds for row, evidence in rows for odds in _log_odds(row, evidence)]),
-        relations=_rounded(fit_relations(await _examples(tx, database, decided))),
+        prior=prior,
+        relations={name: round(weight, 4) for name, weight in weights.items()},
         words=await _learn_words(tx, seeds) if community.learns_words else {},
     )
     persons = sum(bool(row["decided_by"]) for row in decided)
@@ -181,11 +192,15 @@ def _log_odds(row: Row, evidence: Evidence) -> Iterable[float]:
         yield float(odds)
 
 
-def _rounded(weights: Mapping[str, float]) -> Mapping[str, float]:
-    return {name: round(weight, 4) for name, weight in weights.items()}
+def _own_value(evidence: Evidence, community: Community, prior: float) -> str:
+    """The decision without neighbours: one that rests on them is no example of how they count."""
+    signs = [sign for sign in stored_signs(evidence) if sign.kind != RELATIONS]
+    return decide(signs, community, prior).value
 
 
-async def _examples(tx: Transaction, database: Database, rows: Sequence[Row]) -> list[Example]:
+async def _examples(
+    tx: Transaction, database: Database, rows: Sequence[Row], values: Mapping[int, str]
+) -> list[Example]:
     examples: list[Example] = []
     for start in range(0, len(rows), _CHUNK):
         part = rows[start : start + _CHUNK]
@@ -193,7 +208,7 @@ async def _examples(tx: Transaction, database: Database, rows: Sequence[Row]) ->
         for row in part:
             weight = DECIDED_BY_PERSON if row["decided_by"] else 1.0
             around = neighbours.get(row["user_no"], NOBODY)
-            examples.append(Example(around, row["value"] == YES, weight))
+            examples.append(Example(around, values[row["user_no"]] == YES, weight))
     return examples
 
 

@@ -17,7 +17,7 @@ from bowerbird.community.membership import (
     estimate_prior,
     logit,
     sigmoid,
-    signs_in,
+    stored_signs,
 )
 from bowerbird.model.subjects.community import NO, UNDECIDED, YES
 
@@ -112,7 +112,8 @@ def test_next_request_is_worth_most_near_a_threshold() -> None:
 
 def test_evidence_can_be_read_back() -> None:
     verdict = decide([Sign("place", 2.5, "Porto (PT)"), Sign("zone", -0.4, "London")], PORTUGAL, 0.2)
-    assert signs_in(verdict.evidence, ("place",)) == [Sign("place", 2.5, "Porto (PT)")]
+    signs = [Sign("place", 2.5, "Porto (PT)"), Sign("zone", -0.4, "London")]
+    assert stored_signs({**verdict.evidence, "posts": 3}) == signs
     assert verdict.evidence["prior"] == 0.2
     assert verdict.evidence["probability"] == pytest.approx(verdict.probability, abs=1e-4)
 

@@ -113,22 +113,21 @@ def _with_prior(classifier: CommunityClassifier, verdicts: Verdicts) -> Verdicts
     return {account: decide(each.signs, classifier.community, prior) for account, each in verdicts.items()}
 
 
-def _with_relations(classifier: CommunityClassifier, scene: Scene, verdicts: Verdicts) -> Verdicts:
-    """Undecided accounts with their judged neighbours, twice: neighbours decided by that count the second time."""
+def _with_relations(classifier: CommunityClassifier, scene: Scene, own: Verdicts) -> Verdicts:
+    """All accounts with their judged neighbours, twice: neighbours decided by that count the second time. `own`: by their own
+    signs, from which the weights are estimated."""
+    found = own
     for _ in range(2):
-        values = {account: each.value for account, each in verdicts.items()}
-        around = {account: scene.neighbours(account, values) for account in verdicts}
-        own = [account for account, each in verdicts.items() if not any(sign.kind == "relations" for sign in each.signs)]
-        examples = [Example(around[account], values[account] == YES) for account in own if values[account] != UNDECIDED]
+        values = {account: each.value for account, each in found.items()}
+        around = {account: scene.neighbours(account, values) for account in own}
+        examples = [Example(around[account], each.value == YES) for account, each in own.items() if each.value != UNDECIDED]
         weights = fit_relations(examples)
-        found = dict(verdicts)
-        for account, verdict in verdicts.items():
-            sign = relation_sign(around[account], weights) if verdict.value == UNDECIDED else None
-            if sign is not None:
-                signs = [each for each in verdict.signs if each.kind != sign.kind]
-                found[account] = decide((*signs, sign), classifier.community, verdict.prior)
-        verdicts = found
-    return _with_prior(classifier, verdicts)
+        signs = {account: relation_sign(around[account], weights) for account in own}
+        found = {
+            account: decide((*each.signs, sign), classifier.community, each.prior) if (sign := signs[account]) else each
+            for account, each in own.items()
+        }
+    return _with_prior(classifier, found)
 
 
 def _line(figures: Mapping[str, Any]) -> str:
