@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
 from unicodedata import category
@@ -26,10 +25,7 @@ from msgspec import Struct
 
 VERSION = "2"
 _LONGEST_GRAM = 4
-_MIN_NAMES = 8
-_PSEUDO_COUNT = 1_000
-"""Dirichlet smoothing towards the mean of all countries, in sequences."""
-_STEPS = 20
+STEPS = 20
 """Table values are multiples of 1/20."""
 _TEMPER = 0.6
 """Neighbouring letters depend on each other, so the sum of their logarithms says too much."""
@@ -55,7 +51,7 @@ class NameTable(Struct, frozen=True):
         if not rows:
             return None
         # Each letter occurs in one sequence of each length.
-        scale = _STEPS * _LONGEST_GRAM
+        scale = STEPS * _LONGEST_GRAM
         scores: npt.NDArray[np.float64] = self.values[rows].sum(axis=0, dtype=np.int64) / scale
         return scores
 
@@ -152,40 +148,8 @@ def _log_sum_exp(values: npt.NDArray[np.float64]) -> float:
     return highest + float(np.log(np.exp(values - highest).sum()))
 
 
-def build_table(names: Mapping[str, Sequence[str]]) -> NameTable:
-    """Estimate a table from names by country."""
-    countries = tuple(sorted(names))
-    by_country = [
-        Counter(gram for name in names[code] for gram in letter_grams(name)) for code in countries
-    ]
-    total: Counter[str] = sum(by_country, Counter())
-    rows = {
-        gram: row for row, gram in enumerate(sorted(g for g, n in total.items() if n >= _MIN_NAMES))
-    }
-    counts = np.zeros((len(rows), len(countries)))
-    for column, counter in enumerate(by_country):
-        for gram, count in counter.items():
-            if gram in rows:
-                counts[rows[gram], column] = count
-    sizes = counts.sum(axis=0)
-    usual = (counts / sizes).mean(axis=1, keepdims=True)
-    ratios = np.log((counts + _PSEUDO_COUNT * usual) / (sizes + _PSEUDO_COUNT) / usual)
-    values = np.clip(np.round(ratios * _STEPS), -127, 127).astype(np.int8)
-    return NameTable(countries, rows, values)
-
-
-def pack_table(table: NameTable) -> bytes:
-    """Return a table as a compressed numpy archive."""
-    buffer = io.BytesIO()
-    countries, grams = (
-        np.frombuffer(" ".join(texts).encode(), np.uint8) for texts in (table.countries, table.rows)
-    )
-    np.savez_compressed(buffer, values=table.values, countries=countries, grams=grams)
-    return buffer.getvalue()
-
-
 def unpack_table(data: bytes) -> NameTable:
-    """Read what `pack_table` returned."""
+    """Read a table from the numpy archive that `bowerbird evaluate profiles` writes."""
     with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
         countries, grams = (
             arrays[name].tobytes().decode().split() for name in ("countries", "grams")

@@ -6,14 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bowerbird.community.names import (
-    build_table,
-    letter_grams,
-    load_table,
-    name_log_odds,
-    pack_table,
-    unpack_table,
-)
+from bowerbird.community.names import letter_grams, load_table, name_log_odds, unpack_table
+from bowerbird.evaluate.profiles.names_table import build_table, pack_table
 
 NORTHERN = ["Sven Larsson", "Lars Svensson", "Nils Karlsson", "Karl Nilsson"] * 5
 SOUTHERN = ["Paolo Bianchi", "Carlo Rossi", "Mario Bianco", "Rosa Carlini"] * 5

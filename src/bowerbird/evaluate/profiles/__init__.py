@@ -16,8 +16,9 @@ from typing import Any
 import pycountry
 
 from bowerbird.analysis.rhythm import rhythm
-from bowerbird.community.names import NameTable, build_table, name_log_odds
+from bowerbird.community.names import NameTable, name_log_odds
 from bowerbird.errors import UserError
+from bowerbird.evaluate.profiles.names_table import build_table
 
 _NAMES = Path("names-by-country") / "politicians.tsv"
 _TIMES = Path("posting-times") / "posting_times_2021h1.tsv.gz"

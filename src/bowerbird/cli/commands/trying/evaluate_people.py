@@ -91,8 +91,8 @@ def profiles(
     as_json: JsonFlag = False,
 ) -> None:
     """How much do names, and the hours of posts, tell of where people are from? Takes a minute."""
-    from bowerbird.community.names import pack_table
     from bowerbird.evaluate.profiles import evaluate_profiles, packaged_table
+    from bowerbird.evaluate.profiles.names_table import pack_table
 
     output = Output(as_json=as_json)
     if names is not None:
