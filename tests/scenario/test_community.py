@@ -15,7 +15,7 @@ from bowerbird.settings import load_settings
 
 
 def test_a_community_is_found_better_than_by_the_published_order(tmp_path: Path) -> None:
-    wish = Wish(accounts=1_000, seeds=40, days=0.25, seed=3, keep=tmp_path / "kept")
+    wish = Wish(accounts=1_000, seeds=40, days=0.5, seed=3, keep=tmp_path / "kept")
     evaluate_community(structs.replace(wish, only=("echo",)), tmp_path, say=lambda text: None)
     said: list[str] = []
     figures = evaluate_community(wish, tmp_path, say=said.append)

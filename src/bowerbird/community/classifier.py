@@ -1,7 +1,7 @@
 """Labels accounts page by page: `yes`, `no` or `undecided`, with the signs that decided.
 
 A page of profiles or posts is judged in the transaction that saves it. The signs of posts and of
-neighbours are kept in the evidence, so that a later page with the profile alone does not lose them.
+neighbours stay in the evidence, so that a later page with the profile alone does not lose them.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class CommunityClassifier:
         self._writing = WritingReader(community)
 
     def judge(self, seen: Seen) -> Ruling:
-        """Judge every account that a page tells something about."""
+        """Judge every account that a page has a profile or posts of."""
         written = _posts_by_author(seen)
         users = {id_: seen.profiles[id_] for id_ in written if id_ in seen.profiles}
         users |= dict(seen.accounts())

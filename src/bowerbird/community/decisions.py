@@ -1,4 +1,4 @@
-"""Decisions of people about who is a member: they stand above the classifier's, and are examples for it."""
+"""Decisions of people about who is a member: they overrule the classifier, and are examples for it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def remove_decision(tx: Transaction, account: str, now: datetime) -> bool:
 async def undo_decision(tx: Transaction, account: str, by: str, now: datetime) -> bool:
     """Restore what was valid before this person's decision.
 
-    Returns False if another person, or nobody, decided last. The restored decision keeps its
+    Returns False if no person decided last, or another one. The restored decision keeps its
     strength: the classifier replaces it with a better one only.
     """
     earlier = [row for row in await tx.fetch(_CURRENT, account) if row["decided_by"] == by]

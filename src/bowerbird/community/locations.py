@@ -22,7 +22,7 @@ _FLAG_HERE, _FLAG_BOTH, _FLAG_AWAY = 2.0, 0.4, -1.2
 
 
 class Location(Struct, frozen=True):
-    """What a text says about places: a log-likelihood ratio, and where else it says the account is."""
+    """Evidence of a place in a text: a log-likelihood ratio, and the country if it is another one."""
 
     ratio: float
     found: str
@@ -42,7 +42,7 @@ class LocationReader:
         self.location = lru_cache(maxsize=50_000)(self._location)
 
     def _location(self, text: str) -> Location | None:
-        """Return what the location field says; None if it is empty or the community has no places."""
+        """Return the evidence of the location field; None if it is empty or the community has no places."""
         if not text.strip() or not (self._countries or self._own or self._other):
             return None
         folded = f" {fold(text)} "
@@ -81,7 +81,7 @@ class LocationReader:
         return max(here, default=-1) >= _COMPARABLE * largest
 
     def description(self, text: str) -> Location | None:
-        """Return what a place in a description says."""
+        """Return the evidence of a place in a description."""
         place = self._resolver.in_description(text) if text and self._resolver else None
         if place is None:
             return None
@@ -90,7 +90,7 @@ class LocationReader:
         return Location(_DESCRIBED_HERE if is_here else _DESCRIBED_AWAY, found)
 
     def flags(self, text: str) -> Location | None:
-        """Return what flags of countries say."""
+        """Return the evidence of flags of countries."""
         flags = frozenset(flags_in(text)) if self._countries else frozenset()
         if not flags:
             return None

@@ -6,7 +6,7 @@ accounts. A missing field is no sign. The signs add up to the log odds `l`, and
     p = sigmoid(l + logit(prior)),  with l * 1.35 for l > 0
 
 is the probability that the account is a member. The weights were set on few real members, who
-turned out to be members more often than the sum says: hence the factor.
+turned out to be members more often than the sum alone predicts: hence the factor.
 
 - **yes** if p is at least `community.yes` and a sign other than the name supports it.
 - **no** if 1 - p is at least `community.no`. If the prior is above .3 and only the profile was read,

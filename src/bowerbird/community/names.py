@@ -28,7 +28,7 @@ _LONGEST_GRAM = 4
 STEPS = 20
 """Table values are multiples of 1/20."""
 _TEMPER = 0.6
-"""Neighbouring letters depend on each other, so the sum of their logarithms says too much."""
+"""Neighbouring letters depend on each other, so the sum of their logarithms is too large."""
 _ENGLISH = ("US", "GB", "CA", "AU")
 _SHARE_ENGLISH, _SHARE_SAME_LANGUAGE, _SHARE_OF_PLACE = 0.35, 0.35, 0.8
 _SAME_LANGUAGE_MARGIN = 1.0
@@ -94,7 +94,7 @@ def name_log_odds(
     profile names a `place` in another country, 80 % are from there.
 
     Returns None for a country without a table, or a name without letters. The table knows Japanese
-    names in Latin letters only, so names in Chinese characters tell nothing about Japan.
+    names in Latin letters only, so names in Chinese characters are no evidence about Japan.
     """
     if "JP" in countries and _HAN.search(name):
         return None
@@ -105,8 +105,10 @@ def name_log_odds(
         return None
     tempered = _TEMPER * scores
     reached = _log_sum_exp(tempered[own]) - float(np.log(len(own)))
-    alike = [code in same_language for code in table.countries]
-    tempered = np.where(alike, np.maximum(tempered, reached - _SAME_LANGUAGE_MARGIN), tempered)
+    is_same_language = [code in same_language for code in table.countries]
+    tempered = np.where(
+        is_same_language, np.maximum(tempered, reached - _SAME_LANGUAGE_MARGIN), tempered
+    )
     mixture = _mixture(
         table.countries, frozenset(countries), frozenset(same_language), spoken_elsewhere, place
     )

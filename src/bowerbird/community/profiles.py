@@ -1,7 +1,7 @@
 """Signs of a profile: location, time zone, languages, name, flags and words.
 
 Each sign is a log-likelihood ratio times a weight below 1, because fields of a profile depend on each
-other. A field that is missing or tells nothing gives no sign.
+other. A field that is missing or uninformative gives no sign.
 
 | sign | weight | log-likelihood ratio |
 |---|---|---|
@@ -176,7 +176,7 @@ class ProfileReader:
 def share_of_others(community: Community, language: str, away: str | None = None) -> float:
     """Return the share of other accounts that use a language of the community.
 
-    `away`: another country where the account says to be.
+    `away`: another country that the location names.
     """
     elsewhere = 1 - share_of_speakers(language, community.countries) if community.countries else 1.0
     share = 0.02 + 0.4 * elsewhere

@@ -62,7 +62,7 @@ def relation_sign(neighbours: Neighbours, weights: Mapping[str, float]) -> Sign 
 
 
 def fit_relations(examples: Sequence[Example]) -> Mapping[str, float]:
-    """Fit the weights to judged accounts, members and others counted alike."""
+    """Fit the weights to judged accounts, members and others with equal total weight."""
     used = [each for each in examples if each.neighbours != NOBODY]
     if len({each.is_member for each in used}) < 2:
         return START
@@ -90,12 +90,12 @@ def _log_odds(neighbours: Neighbours, weights: Mapping[str, float]) -> float:
 
 def _values(neighbours: Neighbours) -> tuple[float, ...]:
     """The inputs of the model. The number of followed others (`follows_out`) is left out: it is known
-    only for accounts whose list was requested, so it would tell whose list that was."""
+    only for accounts whose list was requested, so it would reveal whose list that was."""
     return (1.0, *map(log1p, neighbours.counts[:-1]))
 
 
 def _own_list(neighbours: Neighbours) -> float:
-    """What the list of followed accounts says, where it was requested."""
+    """Evidence of the list of followed accounts, where it was requested."""
     members, others = neighbours.follows_in, neighbours.follows_out
     if not others or members + others < _MIN_LISTED:
         return 0.0

@@ -6,7 +6,7 @@ Every half hour one worker of the crawl
    enough accounts were judged since the last time;
 2. decides about 500 undecided and 500 decided accounts again, with the judged accounts around them;
 3. adds new members to the queue of profiles, where members are looked up;
-4. requests what would tell most about accounts that are still undecided: their posts, or the list of
+4. requests what is most informative about accounts that are still undecided: posts, or the list of
    accounts they follow. Accounts whose decision another sign would most probably change come first.
 
 All workers use what was learned last, which is in the store; they need no other coordination.
@@ -55,7 +55,7 @@ TIMELINE, FOLLOWING = "timeline", "following"
 _SPREAD = {TIMELINE: 2.5, FOLLOWING: 1.5}
 """How much one request moves the log odds, as a standard deviation."""
 _MOST_FOLLOWING = 5_000
-"""The lists of accounts that follow more are long, and tell little."""
+"""The lists of accounts that follow more are long and uninformative."""
 _SEED_WEIGHT = 6.0
 _NO_CALL = 0
 _JUDGED = f"""

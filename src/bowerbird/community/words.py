@@ -1,6 +1,6 @@
-"""Words of descriptions that tell members from others, learned from the accounts of a crawl.
+"""Words of descriptions that distinguish members, learned from the accounts of a crawl.
 
-For communities that are a field, such as journalists: no country, language or name tells them, but they
+For communities that are a field, such as journalists: no country, language or name distinguishes them, but they
 describe themselves in the same words. Members are the seeds and the accounts judged to be members;
 others are all other accounts whose profile is known, undecided ones included. A word is learned if at
 least two members use it; its weight is a smoothed log-likelihood ratio.

@@ -1,6 +1,6 @@
 """Signs of the posts of an account: their language, their variety, and the hours at which they were written.
 
-The language of the posts replaces what the profile says about language: both are evidence for the same
+The language of the posts replaces the language in the profile: both are evidence for the same
 fact. It is judged over all posts, because single posts are often too short.
 
 | sign | log-likelihood ratio |
