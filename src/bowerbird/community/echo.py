@@ -27,7 +27,7 @@ from bowerbird.model.subjects.community import NO, UNDECIDED, YES, Community
 
 MIN_POSTS = 30
 _MOST_WORDS = 4
-_FOREIGN = -2.0
+_FOREIGN = -3.0
 """Names with lower log odds are taken as foreign; the thesis used the list of names of Portugal's registry."""
 
 
