@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from bowerbird.analysis.captured import Wrote, captured
+from bowerbird.analysis.capture_rate import AccountPosts, capture_rates
 from bowerbird.app.audits import audit_posts
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.db import open_database
@@ -91,10 +91,10 @@ def test_a_crawl_that_has_asked_nobody_cannot_be_audited(tmp_path: Path) -> None
 
 
 def test_shares_are_told_over_posts_over_accounts_and_by_activity() -> None:
-    accounts = [Wrote(100, 50, 48.0), Wrote(2, 2, 48.0), Wrote(1, 1, 480.0), Wrote(0, 0, 48.0)]
-    whole, *classes = captured(accounts)
+    accounts = [AccountPosts(100, 50, 48.0), AccountPosts(2, 2, 48.0), AccountPosts(1, 1, 480.0), AccountPosts(0, 0, 48.0)]
+    whole, *classes = capture_rates(accounts)
     assert (whole.accounts, whole.posts.share, whole.per_account.share) == (3, 0.5146, 0.8333)
     assert [(each.under, each.accounts, each.lost) for each in classes] == [("1 h", 1, 50), ("3 d", 1, 0), ("24 d", 1, 0)]
     # Of one account little is certain.
     assert classes[0].posts.high - classes[0].posts.low > 0.5
-    assert captured([Wrote(0, 0, 1.0)]) == ()
+    assert capture_rates([AccountPosts(0, 0, 1.0)]) == ()

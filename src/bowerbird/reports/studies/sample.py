@@ -84,7 +84,7 @@ class Sample(Struct, frozen=True, kw_only=True):
         """What was seen on the way, without the first steps."""
         around = self.known.around if not self.is_uniform else lambda node: ()
         taken = sampling.walks(self.trace, value, is_uniform=self.is_uniform, jump=self.jump, around=around)
-        return sampling.without_start(taken)
+        return sampling.without_burn_in(taken)
 
 
 class _Use(Struct):
@@ -136,7 +136,7 @@ async def _walks(database: Database, crawl: str | None) -> AsyncIterator[_Walk]:
 async def _sample(database: Database, walk: _Walk, names: Sequence[str] | None) -> Sample:
     nodes = {target: trodden(target, memory) async for target, memory in read_walk(database, walk.lane)}
     pending = [clock for node in nodes.values() for clock in node.pending]
-    steps = sampling.up_to_the_slowest((step for node in nodes.values() for step in node.steps), pending)
+    steps = sampling.until_slowest_walker((step for node in nodes.values() for step in node.steps), pending)
     trace = [Step(*step) for step in steps]
     known = Known(nodes, await read_users(database, walk.lane, _everybody(nodes)))
     bare = Sample(

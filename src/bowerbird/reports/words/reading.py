@@ -8,7 +8,7 @@ from datetime import datetime
 import msgspec
 from msgspec import Struct
 
-from bowerbird.analysis.agreement import NO, UNSURE, YES, Agreement, Share, agreement, majority, share_of
+from bowerbird.analysis.agreement import NO, UNSURE, YES, Agreement, Share, majority_label, measure_agreement, wilson_share
 from bowerbird.analysis.series import Lagged, correlate
 from bowerbird.clock import from_micros, to_micros
 from bowerbird.model import StudyState
@@ -189,7 +189,7 @@ async def read_labels(tx: Transaction, study: int) -> Mapping[int, Mapping[str, 
 async def read_precision(tx: Transaction, study: int) -> Precision:
     sample, labels = await read_drawn_posts(tx, study), await read_labels(tx, study)
     said = {post.number: labels[post.number] for post in sample if post.number in labels}
-    words = [majority(each) for each in said.values()]
+    words = [majority_label(each) for each in said.values()]
     people = sorted({who for each in said.values() for who in each})
     return Precision(
         drawn=len(sample),
@@ -197,7 +197,7 @@ async def read_precision(tx: Transaction, study: int) -> Precision:
         unsure=words.count(UNSURE),
         precise=_share(words),
         people=[_by(who, [each[who] for each in said.values() if who in each]) for who in people],
-        agreement=agreement(list(said.values())),
+        agreement=measure_agreement(list(said.values())),
     )
 
 
@@ -206,7 +206,7 @@ def _by(who: str, words: Sequence[str]) -> ByPerson:
 
 
 def _share(words: Sequence[str]) -> Share:
-    return share_of(words.count(YES), words.count(YES) + words.count(NO))
+    return wilson_share(words.count(YES), words.count(YES) + words.count(NO))
 
 
 def micros(series: Mapping[datetime, float]) -> list[tuple[int, float]]:
