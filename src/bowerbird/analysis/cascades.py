@@ -122,7 +122,7 @@ def rebuild(passed: Passed) -> Cascade:
 def order_passings(passings: Iterable[Passing], begun: datetime | None) -> list[Passing]:
     """Return the reposts and quotes of one post, oldest first, and only the first repost of each account.
 
-    Lists without times are ordered too, newest first: an entry without a time comes after the last older entry with one.
+    Lists without times are ordered too, newest first: an entry without a time follows the last older entry with one.
     """
     listed: list[Passing] = []
     others: list[Passing] = []
@@ -144,7 +144,7 @@ def order_passings(passings: Iterable[Passing], begun: datetime | None) -> list[
 
 
 def _after_source(passings: Sequence[Passing]) -> Iterator[Passing]:
-    """Yield in the same order, but each after the repost that it came from: times are only accurate to the second."""
+    """Yield in the same order, but each after its source: times are only accurate to the second."""
     to_come = {each.as_post for each in passings if each.as_post is not None}
     waiting: defaultdict[int, list[Passing]] = defaultdict(list)
     for each in passings:
@@ -168,7 +168,7 @@ def _find_parent(
     handles: Mapping[str, int],
     follows: Mapping[int, frozenset[int]],
 ) -> tuple[int, How]:
-    """Return the step that a repost or quote came from, and the evidence."""
+    """Return the source step of a repost or quote, and the evidence."""
     if passing.via is not None and passing.via in own:
         return own[passing.via], How.TOLD
     match = _NAMED.search(passing.words) if passing.words else None
