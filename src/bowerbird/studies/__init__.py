@@ -1,1 +1,1 @@
-"""Analyses that are kept in the store: audits, word studies, and the statistics of the dashboard."""
+"""Analyses saved in the store: audits, word studies, and the statistics of the dashboard."""

@@ -144,7 +144,7 @@ async def end_audit(database: Database, audit: int, reason: str, now: datetime) 
 async def _draw_accounts(
     tx: Transaction, database: Database, plan: CrawlPlan, crawl: int, options: AuditOptions
 ) -> list[AuditedAccount]:
-    """Return random members, or random accounts if there are no labels."""
+    """Return random members, or random accounts without any labels."""
     facets = {
         name
         for each in plan.services
