@@ -14,7 +14,7 @@ from bowerbird.model import Page, PostKind
 from bowerbird.modules.statistics.preparing import Preparing
 from bowerbird.ports import Database
 from bowerbird.reports.statistics.series import Peak, Series, peak
-from bowerbird.studies.words.looker import Looker
+from bowerbird.studies.word_studies import StudyRunner
 from web_site import Answer, Client, dashboard
 
 PAGES = ("", "/top", "/influence", "/accounts", "/languages", "/map", "/friends", "/around", "/words")
@@ -54,7 +54,7 @@ async def study(client: Client, **more: str) -> str:
     """Makes a study and has it looked through; its address."""
     answer = await client.post("/figures/words", {"words": "rain\nsnow", "unit": "hour", **more})
     assert answer.status == 303, answer.text
-    while await Looker(client.site.database, RealClock(), rest=0).run_next() is not None:
+    while await StudyRunner(client.site.database, RealClock(), rest=0).run_next() is not None:
         pass
     return answer.headers["location"]
 

@@ -16,7 +16,7 @@ def posts(ahead: int, number: int = 48) -> list[datetime]:
 
 
 @pytest.mark.parametrize("ahead", [-8, -3, 0, 9])
-def test_people_who_sleep_at_night_are_placed_by_it(ahead: int) -> None:
+def test_rhythm_quiet_nights_give_time_zone(ahead: int) -> None:
     found = rhythm(posts(ahead))
     assert found is not None
     assert ahead in found.likely
@@ -25,7 +25,7 @@ def test_people_who_sleep_at_night_are_placed_by_it(ahead: int) -> None:
     assert sum(found.zones.values()) == pytest.approx(1, abs=0.01)
 
 
-def test_few_posts_say_nothing_and_posts_at_all_hours_say_little() -> None:
+def test_rhythm_few_posts_give_none_and_even_hours_many_zones() -> None:
     assert rhythm(posts(0, 29)) is None
     always = rhythm([datetime(2026, 1, 1, tzinfo=UTC) + timedelta(hours=each) for each in range(96)])
     assert always is not None

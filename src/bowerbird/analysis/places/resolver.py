@@ -159,7 +159,12 @@ class Resolver:
             best = city if is_doubtful else wide
         if best is None:
             return None
-        unread += sum(mention.words for mention in mentions if not _explains(mention, best.entry))
+        for mention in mentions:
+            entries = [hit.entry for hit in mention.hits]
+            if not any(
+                entry.number == best.entry.number or best.entry.lies_in(entry) or entry.lies_in(best.entry) for entry in entries
+            ):
+                unread += mention.words
         entry = self._washington(best.entry) if best.entry.region == "DC" else best.entry
         return Candidate(entry, round(best.confidence * _DECAY ** min(unread, 6), 3))
 
@@ -294,7 +299,7 @@ def _join_initials(match: re.Match[str]) -> str:
 
 
 def _is_usual_code(hit: Hit, *, is_last: bool) -> bool:
-    """Return True if a code may be meant inside a sentence, where most capitals are no codes, above all of other countries."""
+    """Return True if a code may be meant inside a sentence, where most capitals are words or names."""
     if hit.entry.level is Level.CITY:
         return hit.entry.country == "US" and hit.entry.population >= _LARGE_CITY
     return is_last or hit.entry.country == "US"
@@ -310,21 +315,17 @@ def _scaled(candidate: Candidate, factor: float) -> Candidate:
     return structs.replace(candidate, confidence=round(candidate.confidence * factor, 3))
 
 
-def _explains(mention: Mention, entry: Entry) -> bool:
-    """Return True if the mention is the place, contains it, or lies in it."""
-    return any(hit.entry.number == entry.number or entry.lies_in(hit.entry) or hit.entry.lies_in(entry) for hit in mention.hits)
-
-
 def _support(entry: Entry, mention: Mention, *, needs_region: bool = False, is_rare: bool = False) -> float:
     """Return how strongly a mention supports that the place lies in what it names, or 0.
 
     `is_rare`: the name usually means something else, so that a container without known towns does not count.
     """
     best = 0.0
+    names_state = any(hit.entry.level is Level.REGION and hit.entry.country == "US" for hit in mention.hits)
     for hit in mention.hits:
         container = hit.entry
         is_small = is_rare or entry.population < 10_000
-        if is_small and hit.is_code and container.country != "US" and _names_state(mention):
+        if is_small and hit.is_code and container.country != "US" and names_state:
             # `MI` is Milan's province, and `KY` the Cayman Islands, only beside a town of some size.
             continue
         if is_rare and not container.population and _is_rather_city(hit, mention):
@@ -335,10 +336,6 @@ def _support(entry: Entry, mention: Mention, *, needs_region: bool = False, is_r
             by_code = 1.95 if is_region and container.country == "US" else 1.0
             best = max(best, by_code if hit.is_code else 2.0 if is_region else 1.7)
     return best
-
-
-def _names_state(mention: Mention) -> bool:
-    return any(hit.entry.level is Level.REGION and hit.entry.country == "US" for hit in mention.hits)
 
 
 def _weight(hit: Hit) -> float:

@@ -8,7 +8,7 @@ from datetime import datetime
 import msgspec
 from msgspec import Struct
 
-from bowerbird.analysis.agreement import share_of
+from bowerbird.analysis.agreement import wilson_share
 from bowerbird.model import from_micros
 from bowerbird.model.subjects.community import JUDGE, NO, VALUES, YES, Neighbours
 from bowerbird.ports import Database, Transaction
@@ -132,7 +132,7 @@ async def _missed(tx: Transaction, database: Database) -> Missed | None:
     waiting = sum(row["n"] for row in rows if row["kind"] in "cC")
     if not rows:
         return None
-    share = share_of(belong, looked)
+    share = wilson_share(belong, looked)
     return Missed(looked_at=looked, belong=belong, low=share.low, high=share.high, waiting=waiting)
 
 

@@ -17,7 +17,7 @@ from bowerbird.reports.blocks.moments import end_moment, moment
 from bowerbird.reports.counting.by_time import Unit
 from bowerbird.reports.words.looking import Wanted
 from bowerbird.reports.words.reading import Compared, Study, compared, read_precision, read_studies, read_study
-from bowerbird.studies.words.making import keep_series, look_anew, make_study, remove_study
+from bowerbird.studies.word_studies import create_study, remove_study, restart_study, set_series
 from bowerbird.web.errors import NotFound
 from bowerbird.web.pages.figures.shared import Figures, Plot, back, no_numbers
 from bowerbird.web.security import Form, Role
@@ -78,7 +78,7 @@ class _Pages:
 
         async def do() -> int:
             async with self._site.database.transaction() as tx:
-                return await make_study(tx, str(form.get("name") or ""), wanted, who, self._site.clock.now())
+                return await create_study(tx, str(form.get("name") or ""), wanted, who, self._site.clock.now())
 
         number = await self._site.act(request, "make study", ", ".join(wanted.words)[:80], do)
         self._site.keeper.stir()
@@ -110,7 +110,7 @@ class _Pages:
 
         async def do() -> None:
             async with self._site.database.transaction() as tx:
-                await look_anew(tx, study.number, words)
+                await restart_study(tx, study.number, words)
 
         await self._site.act(request, "change study", study.name, do)
         self._site.keeper.stir()
@@ -128,7 +128,7 @@ class _Pages:
 
         async def do() -> None:
             async with self._site.database.transaction() as tx:
-                await keep_series(tx, study.number, name, series)
+                await set_series(tx, study.number, name, series)
 
         await self._site.act(request, "upload series", study.name, do)
         return back(f"/figures/words/{study.number}")
