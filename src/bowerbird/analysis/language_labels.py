@@ -101,12 +101,6 @@ def create_classifiers(names: Collection[str]) -> Sequence[LanguageClassifier | 
     return [each for each in classifiers if each.name in names]
 
 
-def format_evidence(variety: Variety) -> str:
-    """Return the largest weights with the words that show them."""
-    largest = variety.evidence[:_SHOWN_HINTS]
-    return "; ".join(f"{each.hint} {each.weight:+.1f} ({', '.join(each.examples)})" for each in largest)
-
-
 def _own_posts(seen: Seen) -> Mapping[str, Posts]:
     """Posts that a page may speak for, by their author's stored id."""
     authors: dict[str, list[tuple[str, str]]] = {}
@@ -119,7 +113,7 @@ def _own_posts(seen: Seen) -> Mapping[str, Posts]:
 
 
 def _language_labels(languages: SetLanguages) -> Iterator[Label]:
-    """A set in several languages has a label for each of them, and one that says so."""
+    """A set in several languages has a label for each of them, and the label `several`."""
     shares = ", ".join(f"{name} {share:.0%}" for name, share in languages.shares.items())
     evidence: Evidence = {"posts": languages.posts, "identified": languages.identified, "shares": shares}
     if languages.language == SEVERAL:
@@ -133,8 +127,9 @@ def _language_labels(languages: SetLanguages) -> Iterator[Label]:
 
 def _variety_labels(variety: Variety) -> Iterator[Label]:
     if variety.variety is not None:
-        evidence: Evidence = {"score": variety.score, "posts": variety.posts, "hints": format_evidence(variety)}
-        yield variety.variety, variety.confidence, evidence
+        largest = variety.evidence[:_SHOWN_HINTS]
+        hints = "; ".join(f"{each.hint} {each.weight:+.1f} ({', '.join(each.examples)})" for each in largest)
+        yield variety.variety, variety.confidence, {"score": variety.score, "posts": variety.posts, "hints": hints}
 
 
 def _label_account(author: str, posts: int, labels: Iterator[Label]) -> Iterator[Judgement]:

@@ -39,19 +39,20 @@ MIN_SET_POSTS = 3
 """A set with fewer posts that have enough letters has no language."""
 SECOND_SHARE = 0.2
 
+_COLUMNS = {name: column for column, name in enumerate(LANGUAGES)}
 _VARIANTS = {"nn": "no", "arz": "ar", "ary": "ar"}
-_FAMILIES = (("bs", "hr", "sr"), ("id", "ms"), ("da", "no"))
+_FLAT = np.full(len(LANGUAGES), 1 / len(LANGUAGES))
+_FAMILIES = [[_COLUMNS[name] for name in family.split()] for family in ("bs hr sr", "id ms", "da no")]
 """Languages that posts hardly distinguish. The stream's prior is averaged over each family; in a set
 the members of a family count together, as the most frequent of them."""
-_MIN_LETTERS = 4
+_MIN_LETTERS, _FEW_LETTERS = 4, 8
 _MIN_CONFIDENCE = 0.6
 _POWER = 1.4
 """py3langid is too cautious: its probabilities are raised to this power."""
 _PRIOR_POWER = 0.5
 _STREAM_WEIGHT, _ACCOUNT_WEIGHT, _SET_WEIGHT = 50.0, 3.0, 1.0
 """How many posts the starting point of each estimate counts as (Dirichlet prior)."""
-_MIN_STREAM_POSTS = 200
-_STREAM_SAMPLE = 2_000
+_MIN_STREAM_POSTS, _STREAM_SAMPLE = 200, 2_000
 _STEPS = 25
 _HALF = 0.5
 _CACHED_POSTS = 5_000
@@ -77,7 +78,6 @@ _LAUGHTER = re.compile(
 _NOT_LETTERS = re.compile(r"[\d_!-/:-@\[-`{-~\u00a1-\u00bf\u00d7\u00f7\u2010-\u205e\u3000-\u303f\uff00-\uff20]+")
 _REPEATED = re.compile(r"([^\W\d_])\1{2,}")
 _SPACE = re.compile(r"\s+")
-_FEW_LETTERS = 8
 
 
 def clean(text: str) -> str:
@@ -88,31 +88,21 @@ def clean(text: str) -> str:
 def normalize(text: str) -> str:
     """Return the words to identify a language by: lower case, without laughter or punctuation."""
     words = _words(_strip(text, hashtags=r" "))
-    if count_letters(words) < _FEW_LETTERS and ("#" in text or "$" in text):
+    if sum(map(str.isalpha, words)) < _FEW_LETTERS and ("#" in text or "$" in text):
         words = _words(_strip(text, hashtags=r" \1 "))
     return words
-
-
-def count_letters(text: str) -> int:
-    return sum(map(str.isalpha, text))
 
 
 def _strip(text: str, hashtags: str) -> str:
     if "&" in text:
         text = unescape(text)
-    for pattern in (_LINK, _MENTION):
-        text = pattern.sub(" ", text)
-    text = _HASHTAG.sub(hashtags, text)
-    for pattern in (_REPOST, _EMOJI):
-        text = pattern.sub(" ", text)
-    return _SPACE.sub(" ", text).strip()
+    text = _HASHTAG.sub(hashtags, _MENTION.sub(" ", _LINK.sub(" ", text)))
+    return _SPACE.sub(" ", _EMOJI.sub(" ", _REPOST.sub(" ", text))).strip()
 
 
 def _words(text: str) -> str:
-    text = _EMOTICON.sub(" ", text).lower()
-    text = _LAUGHTER.sub(" ", text)
-    text = _REPEATED.sub(r"\1", _NOT_LETTERS.sub(" ", text))
-    return _SPACE.sub(" ", text).strip()
+    text = _NOT_LETTERS.sub(" ", _LAUGHTER.sub(" ", _EMOTICON.sub(" ", text).lower()))
+    return _SPACE.sub(" ", _REPEATED.sub(r"\1", text)).strip()
 
 
 class PostLanguage(Struct, frozen=True):
@@ -166,7 +156,7 @@ class Identifier:
         self._sample: deque[Floats] = deque(maxlen=_STREAM_SAMPLE)
         self._observed = 0
         self._fitted = 0
-        self._stream = _flat()
+        self._stream = _FLAT
 
     def observe(self, texts: Iterable[str]) -> None:
         """Add posts of the stream to the estimate of its language shares; repeated posts count once."""
@@ -176,7 +166,9 @@ class Identifier:
                 self._observed += 1
         # Every estimate takes some milliseconds: it is repeated when there are a quarter more posts.
         if self._observed >= max(_MIN_STREAM_POSTS, self._fitted + min(self._fitted, _STREAM_SAMPLE) // 4):
-            self._stream = _average_families(_shares(np.array(self._sample), _flat(), _STREAM_WEIGHT))
+            self._stream = _shares(np.array(self._sample), _FLAT, _STREAM_WEIGHT)
+            for family in _FAMILIES:
+                self._stream[family] = self._stream[family].mean()
             self._fitted = self._observed
 
     @property
@@ -206,14 +198,13 @@ class Identifier:
         posts = np.array([row for row in rows if row is not None])
         if not len(posts):
             return SetLanguages(language=None, shares={}, posts=len(rows), identified=0, by_post=(None,) * len(rows))
-        shares = _shares(posts, _flat(), _SET_WEIGHT)
+        shares = _shares(posts, _FLAT, _SET_WEIGHT)
         best = iter((posts * shares).argmax(axis=1))
         by_post = tuple(None if row is None else LANGUAGES[next(best)] for row in rows)
-        for family in _family_columns():
-            together = shares[family].sum()
-            largest = family[int(shares[family].argmax())]
+        for family in _FAMILIES:
+            total, most_frequent = shares[family].sum(), family[int(shares[family].argmax())]
             shares[family] = 0.0
-            shares[largest] = together
+            shares[most_frequent] = total
         order = np.argsort(-shares, kind="stable")
         language: str | None = None
         if len(posts) >= MIN_SET_POSTS:
@@ -229,17 +220,14 @@ class Identifier:
         if text not in self._known:
             if len(self._known) >= _CACHED_POSTS:
                 self._known.clear()
-            words = normalize(text)
-            self._known[text] = _scored(words) if count_letters(words) >= _MIN_LETTERS else None
+            words, row = normalize(text), None
+            if sum(map(str.isalpha, words)) >= _MIN_LETTERS:
+                row = np.zeros(len(LANGUAGES))
+                for label, probability in _model().rank(words):
+                    row[_COLUMNS[_VARIANTS.get(label, label)]] += probability
+                row = _normalized(row**_POWER)
+            self._known[text] = row
         return self._known[text]
-
-
-def _scored(words: str) -> Floats:
-    row = np.zeros(len(LANGUAGES))
-    columns = _columns()
-    for label, probability in _model().rank(words):
-        row[columns[label]] += probability
-    return _normalized(row**_POWER)
 
 
 def _shares(posts: Floats, base: Floats, weight: float) -> Floats:
@@ -265,32 +253,9 @@ def _account_priors(posts: Floats, base: Floats) -> Floats:
     return shares
 
 
-def _average_families(shares: Floats) -> Floats:
-    averaged = shares.copy()
-    for family in _family_columns():
-        averaged[family] = averaged[family].mean()
-    return averaged
-
-
 def _normalized(values: Floats) -> Floats:
     normalized: Floats = values / values.sum(axis=-1, keepdims=True)
     return normalized
-
-
-@cache
-def _flat() -> Floats:
-    return np.full(len(LANGUAGES), 1 / len(LANGUAGES))
-
-
-@cache
-def _family_columns() -> Sequence[list[int]]:
-    return [[LANGUAGES.index(name) for name in family] for family in _FAMILIES]
-
-
-@cache
-def _columns() -> Mapping[str, int]:
-    columns = {name: number for number, name in enumerate(LANGUAGES)}
-    return columns | {variant: columns[name] for variant, name in _VARIANTS.items()}
 
 
 @cache
@@ -299,5 +264,5 @@ def _model() -> Any:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     model = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-    model.set_languages(_columns())
+    model.set_languages({*_COLUMNS, *_VARIANTS})
     return model

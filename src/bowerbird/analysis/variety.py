@@ -34,14 +34,13 @@ MIXED = "mixed"
 VERSION = "2"
 """Changes with the hints, the weights and the rules of this module. Labels record it."""
 
-_PORTUGUESE, _GALICIAN = "pt", "gl"
 _HALF = 0.5
 _SCALE = 1.8
-_MIN_CONFIDENCE = 0.8
+_MIN_CONFIDENCE = 0.75
 _CLEAR_SCORE = 1.0
 """A post with such a score shows its variety by itself."""
 _MIN_CLEAR_POSTS = 10
-_MIXED_SHARE = 0.35
+_MIXED_SHARE = 0.4
 """Share of the rarer variety among at least ten clear posts from which on a set is mixed."""
 _EXAMPLES = 3
 
@@ -105,10 +104,10 @@ def classify_variety(texts: Sequence[str], languages: SetLanguages) -> Variety:
 def portuguese_posts(texts: Sequence[str], languages: SetLanguages) -> list[str]:
     """Return the Portuguese posts of a set; none if the set as a whole is not Portuguese."""
     shares = languages.shares
-    is_portuguese = shares.get(_PORTUGUESE, 0.0) > _HALF and shares.get(_GALICIAN, 0.0) < SECOND_SHARE
+    is_portuguese = shares.get("pt", 0.0) > _HALF and shares.get("gl", 0.0) < SECOND_SHARE
     if languages.identified < MIN_SET_POSTS or not is_portuguese:
         return []
-    return [text for text, name in zip(texts, languages.by_post, strict=True) if name == _PORTUGUESE]
+    return [text for text, name in zip(texts, languages.by_post, strict=True) if name == "pt"]
 
 
 def weigh_hints(posts: Sequence[Sequence[FoundHint]], weights: Mapping[str, float]) -> Variety:

@@ -28,7 +28,7 @@ Answers = Sequence[tuple[str, str | None]]
 def evaluate_identification(
     tweets: Mapping[str, Posts], per_language: int, stopwatch: Callable[[], float], seed: int
 ) -> dict[str, Any]:
-    """Measure on `per_language` tweets of each language; the stream's prior comes from other tweets.
+    """Measure on `per_language` tweets of each language; other tweets give the prior of the stream.
 
     The tweets have no authors. `accounts` are therefore made up: ten tweets of one language.
     """

@@ -37,7 +37,7 @@ _POLITICIANS = Path("portuguese-politicians") / "posts.tsv"
 
 
 class Source(Struct, frozen=True):
-    """Posts of both varieties by author; the author "" stands for many."""
+    """Posts of both varieties by author; the author "" means many authors."""
 
     name: str
     european: Mapping[str, Posts]
