@@ -165,7 +165,7 @@ class Reviewer:
             if _value_before(account) != judgement.value
         ]
 
-    async def most_telling(
+    async def most_informative(
         self, tx: Transaction, numbers: Collection[int], facet: str
     ) -> list[str]:
         """Return undecided accounts to request more about, the most probable decisions first."""
@@ -268,20 +268,18 @@ class ReviewPart:
             by_person = await tx.fetch(_NEW_MEMBERS, to_micros(self._looked_at))
             members = {each.id for each in changes if each.value == YES}
             members |= {row["id"] for row in by_person}
-            arrivals = [each for queue in self._queues for each in _members(queue, members)]
+            arrivals: list[Arrival] = []
             for queue in self._queues:
                 if queue.facet in _SPREAD:
-                    ids = await self._reviewer.most_telling(tx, undecided, queue.facet)
+                    ids = await self._reviewer.most_informative(tx, undecided, queue.facet)
                     arrivals += _arrivals(queue, ids, wakes=False)
+                else:
+                    arrivals += _arrivals(queue, sorted(members), wakes=True)
             if arrivals:
                 await self._targets.add(tx, arrivals, None, now)
             await self._keeping.claims.release(tx, claim)
         self._looked_at = now
         return changes
-
-
-def _members(queue: Queue, ids: Collection[str]) -> list[Arrival]:
-    return [] if queue.facet in _SPREAD else _arrivals(queue, sorted(ids), wakes=True)
 
 
 def _arrivals(queue: Queue, ids: Sequence[str], *, wakes: bool) -> list[Arrival]:

@@ -218,7 +218,7 @@ async def test_next_requests_are_for_accounts_near_a_decision(crawled: Crawled) 
     reviewer = Reviewer(crawled.database, CLASSIFIER)
     async with crawled.database.transaction() as tx:
         numbers = await reviewer.all_accounts(tx, 0, 10)
-        telling = await reviewer.most_telling(tx, numbers, "following")
+        telling = await reviewer.most_informative(tx, numbers, "following")
     stands = await values(crawled)
     assert set(telling) == {each for each in ("x:1", "x:2") if stands[each] == "undecided"}
     assert telling[0] == "x:1"
