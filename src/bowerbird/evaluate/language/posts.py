@@ -24,7 +24,7 @@ CODES = {
 NOISE = (
     "tweets: the variety of the Portuguese ones is not labelled; about one in a hundred is Brazilian (songs, reposts)",
     "tweets: languages are those of the collection; English and a few words of anything are found among all of them",
-    "tweets: Bosnian, Croatian and Serbian ones are labelled by account and often cannot be distinguished by their words",
+    "tweets: Bosnian, Croatian and Serbian ones often cannot be distinguished by their words",
     "tweets: the Brazilian ones were collected for a study of insults; about one in a hundred is European",
     "news: labels are by origin; about one in twelve labelled Brazilian is European by its grammar and spelling",
     "politicians: by parliament, so nearly certain; but only 17 accounts are from Portugal, some of them parties",
