@@ -33,7 +33,6 @@ from bowerbird.model import (
     Ended,
     Facet,
     Fetched,
-    Finding,
     Flavour,
     Geography,
     Heard,
@@ -48,7 +47,6 @@ from bowerbird.model import (
     Outcome,
     Page,
     Placement,
-    Post,
     Reason,
     Recalled,
     Request,
@@ -65,7 +63,6 @@ from bowerbird.model import (
     Task,
     Trial,
     Turn,
-    User,
     Visit,
     Wire,
 )
@@ -392,16 +389,6 @@ class Judge(Protocol):
     """Changes with its rules. What a newer version says replaces an older judgement of equal strength."""
 
     def judge(self, seen: Seen) -> Ruling: ...
-
-
-class Locator(Protocol):
-    """Says which areas of a crawl an account or a post belongs to, and what decided. Pure."""
-
-    def user(self, user: User) -> Sequence[Finding]: ...
-
-    def post(self, post: Post, author: User | None) -> Sequence[Finding]:
-        """By the post's own point or place, or else by its author's profile, or else by its words."""
-        ...
 
 
 class Transport(Protocol):

@@ -73,10 +73,10 @@ def vocabulary() -> Vocabulary:
 
 def _area(text: str) -> Area:
     # Only few crawls name areas, and the names of places take long to load.
-    from bowerbird.analysis.places.areas import area_named
-    from bowerbird.analysis.places.opened import resolver_in
+    from bowerbird.analysis.places.classifier import find_area
+    from bowerbird.analysis.places.resolver import open_resolver
 
-    return area_named(text, resolver_in(load_settings().cache_folder))
+    return find_area(text, open_resolver(load_settings().cache_folder))
 
 
 def _keyword_stream(name: str, keywords: Sequence[str]) -> KeywordStream | None:

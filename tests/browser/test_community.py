@@ -15,8 +15,8 @@ from web_site import CRAWL, Crawled
 
 ROOT = f"/community/{CRAWL}"
 PAGES = ("", "/members", "/near", "/decide/undecided", "/sample", "/names")
-_PLACE = {"place": -0.6, "place_told": "<script>alert(1)</script>"}
-_EVIDENCE = msgspec.json.encode({"score": 0.7, "written": 1.3, "written_told": "pt 9 of 10 posts", **_PLACE}).decode()
+_PLACE = {"place": -0.6, "place_found": "<script>alert(1)</script>"}
+_EVIDENCE = msgspec.json.encode({"probability": 0.7, "written": 1.3, "written_found": "pt 9 of 10 posts", **_PLACE}).decode()
 _JUDGE = """
 insert into judgements (judge, subject, id, value, reason, strength, confidence, evidence, version, at, call)
 values ('community', 'user', ?, ?, 'posts', 1, ?, ?, '1', ?, 0)

@@ -122,4 +122,4 @@ def test_a_file_that_is_no_series_is_refused_with_its_line(site: Served, page: P
     wrong.write_text("2026-01-05,1\n05/01/2026,2\n")
     page.get_by_label("CSV file").set_input_files(wrong)
     page.get_by_role("button", name="Upload").click()
-    expect(page.locator("main")).to_contain_text("line 2: '05/01/2026' is no time")
+    expect(page.locator("main")).to_contain_text("invalid time '05/01/2026' in line 2")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from bowerbird.analysis.captured import Wrote, captured
+from bowerbird.analysis.capture_rate import AccountPosts, capture_rates
 from bowerbird.app.audits import audit_posts
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.db import open_database
@@ -20,7 +20,7 @@ from bowerbird.ports import Database
 from bowerbird.reports.audits import latest_audits
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
-from bowerbird.studies.audits.choosing import Wish
+from bowerbird.studies.audits import AuditOptions
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 WORLD = WorldSettings(seed=3, accounts=60, following=8.0, posts_per_day=12, history=timedelta(days=2), longest_history=5)
@@ -48,7 +48,7 @@ def test_what_an_audit_misses_is_what_is_missing(dialect: str, kind: str, tmp_pa
         plan = laboratory.plan(FLOW, laboratory.keys(14), store=store)
         async with laboratory.crawl(plan) as crawl:
             await laboratory.run(crawl)
-        wish = Wish(accounts=9, lots=Random(1))
+        wish = AuditOptions(accounts=9, random=Random(1))
         whole = await audit_posts(plan, laboratory.outside(), wish)
         assert whole.found[0].wrote > 20
         assert (whole.accounts <= 9, whole.found[0].posts.share, whole.found[0].per_account.share) == (True, 1.0, 1.0)
@@ -58,7 +58,7 @@ def test_what_an_audit_misses_is_what_is_missing(dialect: str, kind: str, tmp_pa
         async with database.transaction() as tx:
             await tx.execute("delete from posts where post_no % 3 = 0")
         left = await numbers(database, "select count(*) from posts")
-        lost = await audit_posts(plan, laboratory.outside(), structs.replace(wish, lots=Random(1)))
+        lost = await audit_posts(plan, laboratory.outside(), structs.replace(wish, random=Random(1)))
         assert lost.found[0].wrote == whole.found[0].wrote
         assert 0.5 < lost.found[0].posts.share < 0.85
         assert lost.found[0].posts.low < 2 / 3 < lost.found[0].posts.high
@@ -81,20 +81,20 @@ def test_a_crawl_that_has_asked_nobody_cannot_be_audited(tmp_path: Path) -> None
         laboratory = Laboratory(Setup(dialect="bluesky", world=WORLD), clock)
         plan = laboratory.plan(FLOW, laboratory.keys(3), store=str(tmp_path / "c.db"))
         with pytest.raises(UserError, match="run it first"):
-            await audit_posts(plan, laboratory.outside(), Wish(lots=Random(1)))
+            await audit_posts(plan, laboratory.outside(), AuditOptions(random=Random(1)))
         async with laboratory.crawl(plan):
             pass
-        with pytest.raises(UserError, match="nobody can be audited"):
-            await audit_posts(plan, laboratory.outside(), Wish(lots=Random(1)))
+        with pytest.raises(UserError, match="nothing to audit"):
+            await audit_posts(plan, laboratory.outside(), AuditOptions(random=Random(1)))
 
     run_virtual(main, start=START)
 
 
 def test_shares_are_told_over_posts_over_accounts_and_by_activity() -> None:
-    accounts = [Wrote(100, 50, 48.0), Wrote(2, 2, 48.0), Wrote(1, 1, 480.0), Wrote(0, 0, 48.0)]
-    whole, *classes = captured(accounts)
+    accounts = [AccountPosts(100, 50, 48.0), AccountPosts(2, 2, 48.0), AccountPosts(1, 1, 480.0), AccountPosts(0, 0, 48.0)]
+    whole, *classes = capture_rates(accounts)
     assert (whole.accounts, whole.posts.share, whole.per_account.share) == (3, 0.5146, 0.8333)
     assert [(each.under, each.accounts, each.lost) for each in classes] == [("1 h", 1, 50), ("3 d", 1, 0), ("24 d", 1, 0)]
     # Of one account little is certain.
     assert classes[0].posts.high - classes[0].posts.low > 0.5
-    assert captured([Wrote(0, 0, 1.0)]) == ()
+    assert capture_rates([AccountPosts(0, 0, 1.0)]) == ()

@@ -1,9 +1,9 @@
-"""Who passed a post on to whom: the tree behind a list of reposts and quotes. Pure.
+"""Reconstruct how a post spread: the tree behind a list of reposts and quotes.
 
-Networks tell that somebody passed a post on, but not where it was seen. A repost is attributed to the latest earlier one by an
-account that the user follows, or to the author if that is whom the user follows; where the service tells the repost through which
-another came (Weibo, Bluesky), that is so, and where the words themselves name somebody (Weibo's `//@name:`), that counts. What
-nobody can tell is attributed to the author and marked so.
+Networks report who reposted, but not where that account saw the post. A repost is attributed, in this order, to (1) the repost
+that the service names as its source (Weibo, Bluesky), (2) the account that its text names (Weibo's `//@name:`), (3) the latest
+earlier reposter that the user follows, or the author if the user follows no other, and otherwise (4) to the author, marked as
+unknown.
 """
 
 from __future__ import annotations
@@ -22,43 +22,43 @@ _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class How(StrEnum):
-    """Why a step is attributed as it is."""
+    """The evidence for the source of a step."""
 
     TOLD = "told"
-    """The service says from which repost it came."""
+    """The service reports the repost that it came from."""
     NAMED = "named"
-    """The words say from whom it came."""
+    """The text names the account that it came from."""
     FOLLOWS = "follows"
-    """The user follows somebody who had passed it on before; the latest of them."""
+    """The user follows an earlier reposter; the latest one is the source."""
     DIRECT = "direct"
-    """The user follows the author, and nobody else who had it before."""
+    """The user follows the author, and no earlier reposter."""
     UNKNOWN = "unknown"
-    """Found some other way, or the user's follows are not known."""
+    """The user found the post in another way, or the accounts that the user follows are not known."""
 
 
 class Step(NamedTuple):
-    """One node of the tree; the first one is the post itself."""
+    """A node of the tree; the first one is the post itself."""
 
     user: int
     kind: PostKind
     of: int | None
-    """The post that was passed on."""
+    """The post that was reposted or quoted."""
     as_post: int | None
     at: datetime | None
     parent: int
-    """The step it came from, by place in the cascade; the root is its own parent."""
+    """Index of the step that it came from; the root is its own parent."""
     how: How | None
     depth: int
 
 
 class Cascade(NamedTuple):
-    """The tree of one post, in the order in which things happened."""
+    """The tree of one post, ordered by time."""
 
     steps: tuple[Step, ...]
 
     @property
     def size(self) -> int:
-        """How often it was passed on."""
+        """The number of reposts and quotes."""
         return len(self.steps) - 1
 
     @property
@@ -67,7 +67,7 @@ class Cascade(NamedTuple):
 
     @property
     def people(self) -> int:
-        """Accounts that took part, the author included."""
+        """The number of accounts, including the author."""
         return len({step.user for step in self.steps})
 
     @property
@@ -80,28 +80,49 @@ class Cascade(NamedTuple):
 
     @property
     def virality(self) -> float:
-        """Structural virality: the mean distance between two nodes; below 2 for a broadcast, more for chains (Goel et al.)."""
+        """Structural virality (Goel et al.): the mean distance between two nodes; below 2 for a broadcast, more for chains."""
         nodes = len(self.steps)
         below = [1] * nodes
-        for place in range(nodes - 1, 0, -1):
-            below[self.steps[place].parent] += below[place]
-        # Each edge lies on the way between everybody below it and everybody else.
-        ways = sum(below[place] * (nodes - below[place]) for place in range(1, nodes))
-        return 2 * ways / (nodes * (nodes - 1)) if nodes > 1 else 0.0
+        for index in range(nodes - 1, 0, -1):
+            below[self.steps[index].parent] += below[index]
+        # Each edge lies between the nodes below it and all others.
+        distances = sum(below[index] * (nodes - below[index]) for index in range(1, nodes))
+        return 2 * distances / (nodes * (nodes - 1)) if nodes > 1 else 0.0
 
 
 def rebuild(passed: Passed) -> Cascade:
-    """The cascade of one post: its reposts and quotes, those of its quotes, and so on."""
-    tree = _Tree(passed)
-    tree.grow()
-    return Cascade(_in_time(tree.steps))
+    """Return the cascade of a post: its reposts and quotes, those of its quotes, and so on."""
+    by_post: defaultdict[int, list[Passing]] = defaultdict(list)
+    for each in passed.passings:
+        by_post[each.of].append(each)
+    handles = {handle: user for user, (_, handle) in passed.users.items() if handle}
+    own: dict[int, int] = {}
+    """The step of each repost and quote that is a post itself."""
+    steps = [Step(passed.author, PostKind.POST, None, passed.post, passed.at, 0, None, 0)]
+    sources, known = deque([0]), {passed.post}
+    while sources:
+        source = sources.popleft()
+        had = {steps[source].user: source}
+        """The step of each user who has this post so far."""
+        for each in _after_source(order_passings(by_post.pop(steps[source].as_post or 0, ()), steps[source].at)):
+            parent, how = _find_parent(each, source, had, own, handles, passed.follows)
+            step = Step(each.user, each.kind, each.of, each.as_post, each.at, parent, how, steps[parent].depth + 1)
+            index = len(steps)
+            steps.append(step)
+            if each.as_post is not None:
+                own[each.as_post] = index
+            if each.kind is PostKind.REPOST:
+                had[each.user] = index
+            if each.kind is PostKind.QUOTE and each.as_post is not None and each.as_post not in known:
+                known.add(each.as_post)
+                sources.append(index)
+    return Cascade(_order_steps(steps))
 
 
-def in_order(passings: Iterable[Passing], begun: datetime | None) -> list[Passing]:
-    """The passings of one post, oldest first; of an account that passed it on twice, the first time.
+def order_passings(passings: Iterable[Passing], begun: datetime | None) -> list[Passing]:
+    """Return the reposts and quotes of one post, oldest first, and only the first repost of each account.
 
-    Lists without times still tell the order, newest first: who stands there without a time came after the last one before it
-    whose time is known.
+    Lists without times are ordered too, newest first: an entry without a time follows the last older entry with one.
     """
     listed: list[Passing] = []
     others: list[Passing] = []
@@ -115,12 +136,15 @@ def in_order(passings: Iterable[Passing], begun: datetime | None) -> list[Passin
         moments.append((each.at or latest, rank, each))
     moments += [(each.at or each.found_at, len(listed), each) for each in others]
     moments.sort(key=lambda moment: (moment[0], moment[1], moment[2].user))
-    first = {_once(each): each for _, _, each in reversed(moments)}
-    return [each for _, _, each in moments if first[_once(each)] is each]
+    # An account may quote a post several times, but repost it only once.
+    unique: dict[tuple[int, PostKind, int | None], Passing] = {}
+    for _, _, each in moments:
+        unique.setdefault((each.user, each.kind, each.as_post if each.kind is PostKind.QUOTE else None), each)
+    return list(unique.values())
 
 
-def _after_their_source(passings: Sequence[Passing]) -> Iterator[Passing]:
-    """The same in the same order, but nobody before the repost through which it came: times are only to the second."""
+def _after_source(passings: Sequence[Passing]) -> Iterator[Passing]:
+    """Yield in the same order, but each after its source: times are only accurate to the second."""
     to_come = {each.as_post for each in passings if each.as_post is not None}
     waiting: defaultdict[int, list[Passing]] = defaultdict(list)
     for each in passings:
@@ -136,74 +160,34 @@ def _after_their_source(passings: Sequence[Passing]) -> Iterator[Passing]:
     yield from (each for circle in waiting.values() for each in circle)
 
 
-def _once(passing: Passing) -> tuple[int, PostKind, int | None]:
-    """What counts once: a repost by an account; but the same post may be quoted again, in other words."""
-    return passing.user, passing.kind, passing.as_post if passing.kind is PostKind.QUOTE else None
+def _find_parent(
+    passing: Passing,
+    source: int,
+    had: Mapping[int, int],
+    own: Mapping[int, int],
+    handles: Mapping[str, int],
+    follows: Mapping[int, frozenset[int]],
+) -> tuple[int, How]:
+    """Return the source step of a repost or quote, and the evidence."""
+    if passing.via is not None and passing.via in own:
+        return own[passing.via], How.TOLD
+    match = _NAMED.search(passing.words) if passing.words else None
+    named = handles.get(match[1]) if match else None
+    if named is not None and named in had and named != passing.user:
+        return had[named], How.NAMED
+    followed = [had[user] for user in follows.get(passing.user, ()) if user in had and user != passing.user]
+    if not followed:
+        return source, How.UNKNOWN
+    latest = max(followed)
+    return latest, How.DIRECT if latest == source else How.FOLLOWS
 
 
-class _Tree:
-    """A cascade while it grows from its root: post by post, each with those who passed it on."""
-
-    def __init__(self, passed: Passed) -> None:
-        self._passed = passed
-        self._by_post: defaultdict[int, list[Passing]] = defaultdict(list)
-        for each in passed.passings:
-            self._by_post[each.of].append(each)
-        self._names = {handle: user for user, (_, handle) in passed.users.items() if handle}
-        self._own: dict[int, int] = {}
-        """Reposts and quotes that are posts of their own: where each stands."""
-        self.steps = [Step(passed.author, PostKind.POST, None, passed.post, passed.at, 0, None, 0)]
-
-    def grow(self) -> None:
-        open_posts, known = deque([0]), {self._passed.post}
-        while open_posts:
-            source = open_posts.popleft()
-            for place in self._pass_on(source):
-                as_post = self.steps[place].as_post
-                if self.steps[place].kind is PostKind.QUOTE and as_post is not None and as_post not in known:
-                    known.add(as_post)
-                    open_posts.append(place)
-
-    def _pass_on(self, source: int) -> list[int]:
-        """Adds everybody who passed on the post of one step; answers where they stand."""
-        step = self.steps[source]
-        had: dict[int, int] = {step.user: source}
-        """Who has had the post so far, by user: the step."""
-        added: list[int] = []
-        for each in _after_their_source(in_order(self._by_post.pop(step.as_post or 0, ()), step.at)):
-            parent, how = self._origin(each, source, had)
-            place = len(self.steps)
-            self.steps.append(
-                Step(each.user, each.kind, each.of, each.as_post, each.at, parent, how, self.steps[parent].depth + 1)
-            )
-            added.append(place)
-            if each.as_post is not None:
-                self._own[each.as_post] = place
-            if each.kind is PostKind.REPOST:
-                had[each.user] = place
-        return added
-
-    def _origin(self, passing: Passing, source: int, had: Mapping[int, int]) -> tuple[int, How]:
-        if passing.via is not None and passing.via in self._own:
-            return self._own[passing.via], How.TOLD
-        named = _NAMED.search(passing.words) if passing.words else None
-        via = self._names.get(named[1]) if named else None
-        if via is not None and via in had and via != passing.user:
-            return had[via], How.NAMED
-        followed = self._passed.follows.get(passing.user, frozenset())
-        places = [had[user] for user in followed if user in had and user != passing.user]
-        if not places:
-            return source, How.UNKNOWN
-        latest = max(places)
-        return latest, How.DIRECT if latest == source else How.FOLLOWS
-
-
-def _in_time(steps: Sequence[Step]) -> tuple[Step, ...]:
-    """The steps by time where it is known; nobody comes before the one it came from."""
+def _order_steps(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Return the steps by time where it is known, each after its parent."""
     moments: list[tuple[datetime, int]] = []
-    for place, step in enumerate(steps):
-        above = moments[step.parent][0] if place else _LONG_AGO
-        moments.append((max(above, step.at or above), place))
-    order = [place for _, place in sorted(moments)]
-    places = {before: after for after, before in enumerate(order)}
-    return tuple(steps[place]._replace(parent=places[steps[place].parent]) for place in order)
+    for index, step in enumerate(steps):
+        above = moments[step.parent][0] if index else _LONG_AGO
+        moments.append((max(above, step.at or above), index))
+    order = [index for _, index in sorted(moments)]
+    new_index = {before: after for after, before in enumerate(order)}
+    return tuple(steps[index]._replace(parent=new_index[steps[index].parent]) for index in order)

@@ -1,4 +1,4 @@
-"""An audit put together: a small crawl of its own, within the limits of the one that is audited."""
+"""Run an audit: a small crawl within the limits of the audited one."""
 
 from __future__ import annotations
 
@@ -13,21 +13,18 @@ from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.reports.audits import Audited
 from bowerbird.starting.outside import Outside
 from bowerbird.store.opening import open_store
-from bowerbird.studies.audits.audit import begin_audit, end_audit
-from bowerbird.studies.audits.choosing import Wish
-from bowerbird.studies.audits.comparing import AuditStore
-from bowerbird.studies.audits.own_crawl import audit_plan, audit_targets
+from bowerbird.studies.audits import AuditOptions, AuditStore, audit_plan, audit_targets, begin_audit, end_audit
 
 _LOOK = timedelta(seconds=1)
 
 
-async def audit_posts(plan: CrawlPlan, outside: Outside, wish: Wish) -> Audited:
-    """Asks for recent posts of random members again; answers which part of them is stored."""
+async def audit_posts(plan: CrawlPlan, outside: Outside, options: AuditOptions) -> Audited:
+    """Request recent posts of random members again and return the share that is stored."""
     async with open_store(plan.store, outside.clock, check=check_upgrade) as database:
-        audit, chosen = await begin_audit(database, plan, wish, outside.clock.now())
-        extensions = Extensions(store=lambda usual, store, _: AuditStore(usual, store, audit, wish.newest, chosen))
+        audit, accounts = await begin_audit(database, plan, options, outside.clock.now())
+        extensions = Extensions(store=lambda usual, store, _: AuditStore(usual, store, audit, options.newest, accounts))
         asking = structs.replace(outside, participation=structs.replace(outside.participation, is_alone=False), messenger=None)
-        async with open_crawl(audit_plan(plan, wish, audit), asking, extensions) as opened:
-            targets = audit_targets(opened.lanes.values(), chosen)
+        async with open_crawl(audit_plan(plan, options, audit), asking, extensions) as opened:
+            targets = audit_targets(opened.lanes.values(), accounts)
             ending = await opened.process.run(targets, slots=opened.plan.concurrency, watch_every=_LOOK)
         return await end_audit(database, audit, ending.reason, outside.clock.now())

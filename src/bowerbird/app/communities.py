@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bowerbird.analysis.community.judge import Examiner
-from bowerbird.community.looking import Looker
-from bowerbird.community.part import Attendant
+from bowerbird.community.classifier import CommunityClassifier
+from bowerbird.community.review import FOLLOWING, TIMELINE, Queue, Reviewer, ReviewPart
 from bowerbird.crawl.process.keeping import Keeping
 from bowerbird.crawl.work.lanes import Lane
 from bowerbird.crawl.work.targets import Targets
-from bowerbird.model.subjects.community import Community
 from bowerbird.ports import Part
-from bowerbird.settings import load_settings
 
 
-def attendant(crawl: int, community: Community, lanes: Mapping[int, Lane], targets: Targets, keeping: Keeping) -> Part:
-    """Who looks around among judged accounts."""
-    networks = {number: f"{lane.provider.network}:" for number, lane in lanes.items() if lane.neighbourhood is not None}
-    looker = Looker(keeping.database, Examiner(community, load_settings().cache_folder))
-    return Attendant(crawl, looker, targets, networks, keeping).part()
+def review_part(
+    crawl: int, classifier: CommunityClassifier, lanes: Mapping[int, Lane], targets: Targets, keeping: Keeping
+) -> Part:
+    """The review of undecided accounts, with the queues that it adds accounts to."""
+    queues = [
+        Queue(number, lane.facet.name, f"{lane.provider.network}:")
+        for number, lane in lanes.items()
+        if lane.neighbourhood is not None or lane.facet.name in (TIMELINE, FOLLOWING)
+    ]
+    return ReviewPart(crawl, Reviewer(keeping.database, classifier), targets, queues, keeping).part()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from msgspec import Struct
@@ -18,6 +19,7 @@ from bowerbird.crawl.work.source import LocalWorkSource
 from bowerbird.crawl.work.targets import Targets
 from bowerbird.frontier import TaskFrontier
 from bowerbird.limits.filling import login_charges, renewal_charges
+from bowerbird.ports import Judge
 from bowerbird.ports import Store as StorePort
 from bowerbird.starting.enrolling import Enrolled, Opening
 from bowerbird.starting.gathered import Gathered
@@ -35,6 +37,7 @@ class Engine(Struct, frozen=True, kw_only=True):
     scheduler: Scheduler
     signer: Signer
     store: StorePort
+    judges: Sequence[Judge]
     targets: Targets
     watch: ServerWatch
     source: LocalWorkSource
@@ -44,7 +47,8 @@ class Engine(Struct, frozen=True, kw_only=True):
 def engine_of(opening: Opening, who: Enrolled) -> Engine:
     gathered, outside = who.gathered, opening.outside
     lanes, scheduler = ServedLanes(gathered.lanes, gathered.waiting), _scheduler(opening, gathered)
-    books, signer, store = _books(opening, who), _signer(opening), _store(opening, who)
+    judges = judges_of(opening.plan, opening.extensions.judges)
+    books, signer, store = _books(opening, who), _signer(opening), _store(opening, who, judges)
     targets = Targets(books.frontier, lanes, scheduler, who.admission, store)
     watch = ServerWatch(lanes, scheduler, books.frontier, signer.names)
     source = LocalWorkSource(books, lanes, scheduler, watch, Settler(books, store, targets, watch))
@@ -54,6 +58,7 @@ def engine_of(opening: Opening, who: Enrolled) -> Engine:
         scheduler=scheduler,
         signer=signer,
         store=store,
+        judges=judges,
         targets=targets,
         watch=watch,
         source=source,
@@ -93,7 +98,7 @@ def _caller(opening: Opening, who: Enrolled, signer: Signer) -> Caller:
     return Caller(signer, {lane.service.name: lane.provider for lane in lanes}, facets, who.me.number)
 
 
-def _store(opening: Opening, who: Enrolled) -> StorePort:
+def _store(opening: Opening, who: Enrolled, judges: Sequence[Judge]) -> StorePort:
     plan, database, lanes = opening.plan, opening.database, who.gathered.lanes.values()
     asked = {use.name for use in plan.flow.facets}
     store = Store(
@@ -103,5 +108,4 @@ def _store(opening: Opening, who: Enrolled) -> StorePort:
         counters_every=plan.counters_every,
         consent=plan.consent,
     )
-    judges = judges_of(plan, opening.extensions.judges)
     return opening.extensions.store(JudgingStore(store, database, judges) if judges else store, database, who.crawl)

@@ -21,7 +21,7 @@ from bowerbird.modules.running.runners import module_runners
 from bowerbird.ports import Part
 from bowerbird.reports.studies.sample import enough
 from bowerbird.starting.enrolling import Enrolled, Opening
-from bowerbird.starting.judges import judge_named, judges_of, knows_place
+from bowerbird.starting.judges import judge_named, knows_place
 from bowerbird.store.for_modules import StoredThings
 from bowerbird.store.people.keys import StoredKeys
 from bowerbird.store.posts.recall import Recall
@@ -62,7 +62,7 @@ def _surroundings(opening: Opening, who: Enrolled, engine: Engine) -> Surroundin
         worker=who.me.number,
         questions=LaneQuestions(StoredKeys(database), engine.lanes, engine.targets, clock),
         stored=StoredThings(database),
-        judge=partial(judge_named, partial(judges_of, plan, opening.extensions.judges)),
+        judge=partial(judge_named, lambda: engine.judges),
         knows_place=partial(knows_place, plan.community),
         messenger=opening.outside.messenger,
     )
@@ -70,12 +70,14 @@ def _surroundings(opening: Opening, who: Enrolled, engine: Engine) -> Surroundin
 
 def _community(opening: Opening, who: Enrolled, engine: Engine, keeping: Keeping) -> Sequence[Part]:
     community = opening.plan.community
-    if community is None or not community.looks_around:
+    if community is None or not community.is_reviewed:
         return ()
     # Loaded for such crawls alone: names of places take a while.
-    from bowerbird.app.communities import attendant
+    from bowerbird.app.communities import review_part
+    from bowerbird.community.classifier import CommunityClassifier
 
-    return (attendant(who.crawl, community, who.gathered.lanes, engine.targets, keeping),)
+    classifiers = [judge for judge in engine.judges if isinstance(judge, CommunityClassifier)]
+    return [review_part(who.crawl, each, who.gathered.lanes, engine.targets, keeping) for each in classifiers[:1]]
 
 
 def _sample(opening: Opening, who: Enrolled, engine: Engine) -> Sequence[Part]:

@@ -8,7 +8,7 @@ from datetime import datetime
 import msgspec
 from msgspec import Struct
 
-from bowerbird.analysis.captured import Captured, Wrote, captured
+from bowerbird.analysis.capture_rate import AccountPosts, Captured, capture_rates
 from bowerbird.clock import from_micros
 from bowerbird.ports import Transaction
 
@@ -48,7 +48,7 @@ async def read_audited(tx: Transaction, audit: int) -> Audited:
     if row is None:
         raise LookupError(f"the audit {audit} is gone from the database")
     accounts = await tx.fetch(_ACCOUNTS, audit)
-    wrote = [Wrote(each["wrote"], each["had"], _hours(each["since"], each["until"])) for each in accounts]
+    wrote = [AccountPosts(each["wrote"], each["had"], _hours(each["since"], each["until"])) for each in accounts]
     return Audited(
         audit=audit,
         crawl=row["name"],
@@ -58,7 +58,7 @@ async def read_audited(tx: Transaction, audit: int) -> Audited:
         shown=sum(each["state"] == "shown" for each in accounts),
         absent=sum(each["state"] == "absent" for each in accounts),
         silent=sum(each["state"] == "shown" and not each["wrote"] for each in accounts),
-        found=captured(wrote),
+        found=capture_rates(wrote),
     )
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from bowerbird.analysis.agreement import NO, UNSURE, YES, Agreement, Share, agreement, majority, share_of
+from bowerbird.analysis.agreement import NO, UNSURE, YES, Agreement, Share, majority_label, measure_agreement, wilson_share
 from bowerbird.clock import from_micros
 from bowerbird.ports import Transaction
 from bowerbird.reports.community.judged import COLUMNS, JudgedAccount, fields
@@ -75,7 +75,7 @@ async def read_labels(tx: Transaction, crawl: int, judge: str, said: str) -> Map
 async def read_labelled(tx: Transaction, crawl: int, judge: str, said: str) -> Labelled:
     """How a sample stands."""
     sample, labels = await read_drawn_accounts(tx, crawl, judge, said), await read_labels(tx, crawl, judge, said)
-    words = [majority(each) for each in labels.values()]
+    words = [majority_label(each) for each in labels.values()]
     people = sorted({who for each in labels.values() for who in each})
     return Labelled(
         judge=judge,
@@ -85,7 +85,7 @@ async def read_labelled(tx: Transaction, crawl: int, judge: str, said: str) -> L
         unsure=words.count(UNSURE),
         belongs=_share(words),
         people=tuple(_by(who, [each[who] for each in labels.values() if who in each]) for who in people),
-        agreement=agreement(list(labels.values())),
+        agreement=measure_agreement(list(labels.values())),
     )
 
 
@@ -94,4 +94,4 @@ def _by(who: str, words: Sequence[str]) -> ByPerson:
 
 
 def _share(words: Sequence[str]) -> Share:
-    return share_of(words.count(YES), words.count(YES) + words.count(NO))
+    return wilson_share(words.count(YES), words.count(YES) + words.count(NO))

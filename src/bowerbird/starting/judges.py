@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 
-from bowerbird.analysis.language.judge import language_judges
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.model.subjects.community import Community
 from bowerbird.model.subjects.places import Area
@@ -25,18 +24,28 @@ def place_judges(areas: Sequence[Area]) -> Sequence[Judge]:
     if not areas:
         return ()
     # Loaded for crawls that are about places: it takes a while.
-    from bowerbird.analysis.places.judge import place_judge
+    from bowerbird.analysis.places.classifier import PlaceClassifier
+    from bowerbird.analysis.places.resolver import open_resolver
 
-    return (place_judge(areas, load_settings().cache_folder),)
+    return (PlaceClassifier(areas, open_resolver(load_settings().cache_folder)),)
 
 
 def community_judges(community: Community | None) -> Sequence[Judge]:
     if community is None:
         return ()
     # Loaded for crawls of a community: names of places take a while.
-    from bowerbird.analysis.community.judge import community_judge
+    from bowerbird.community.classifier import CommunityClassifier
 
-    return (community_judge(community, load_settings().cache_folder),)
+    return (CommunityClassifier(community, load_settings().cache_folder),)
+
+
+def language_judges(names: Set[str]) -> Sequence[Judge]:
+    if not names & {"language", "variety"}:
+        return ()
+    # Loaded for crawls that label languages: it needs numpy.
+    from bowerbird.analysis.language_labels import create_classifiers
+
+    return create_classifiers(names)
 
 
 def judge_named(own: Callable[[], Sequence[Judge]], name: str) -> Judge | None:
@@ -50,6 +59,6 @@ def knows_place(community: Community | None, text: str) -> bool:
     if folded(text) in map(folded, own):
         return True
     # The names of places take long to load, and few modules ask for them.
-    from bowerbird.analysis.places.opened import resolver_in
+    from bowerbird.analysis.places.resolver import open_resolver
 
-    return bool(resolver_in(load_settings().cache_folder).resolve(text))
+    return bool(open_resolver(load_settings().cache_folder).resolve(text))

@@ -1,1 +1,1 @@
-"""What is worked out about a store and kept in it: audits, studies of words, and the statistics that a dashboard shows."""
+"""Analyses saved in the store: audits, word studies, and the statistics of the dashboard."""

@@ -1,4 +1,4 @@
-"""Keeps statistics and studies up to date beside a dashboard."""
+"""Update statistics and run word studies in the background of a dashboard."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ from bowerbird.model import Backoff
 from bowerbird.modules.statistics.preparing import Preparing
 from bowerbird.modules.statistics.work import is_wanted
 from bowerbird.ports import Clock, Database
-from bowerbird.studies.words.looker import Looker
+from bowerbird.studies.word_studies import StudyRunner
 
 EVERY = timedelta(minutes=5)
-"""How often new numbers are made of most stores, while nobody asks for them."""
+"""Maximum time between two updates of the statistics without a request."""
 _PART = 50
-"""A small store, which changes quickly, is counted more often, as long as that takes one part in so many of the time."""
+"""Small stores are updated more often, as long as that takes at most one part in fifty of the time."""
 _LOOK = timedelta(seconds=5)
-"""How often it is looked whether somebody asked, also from another process."""
+"""Time between two checks for requests, also from other processes."""
 RETRIES = Backoff(first=_LOOK, most=EVERY)
-"""Of numbers that could not be made."""
+"""Backoff after errors."""
 _LATER = timedelta(seconds=30)
-"""How soon numbers are made at most, and when again where another process makes them."""
+"""Minimum time between two updates, and the delay if another process updates."""
 _SELDOM = 10
-"""How many times as long as the last numbers took passes at least before the next are made."""
+"""Minimum time between two updates, as a multiple of the time that the last one took."""
 _AT_ONCE = 100_000
-"""Posts and accounts that are counted before what is counted by then is shown."""
+"""Posts and accounts per update, after which the statistics are shown."""
 _log = logging.getLogger(__name__)
 
 
 class Keeper:
-    """Counts what is new every few minutes, and at once when somebody asks; looks through posts for studies that wait."""
+    """Updates the statistics every few minutes, or at once on request, and runs waiting word studies."""
 
     def __init__(self, database: Database, clock: Clock, *, rest: float = 1.0) -> None:
         self._database = database
         self._clock = clock
         self._preparing = Preparing(database, clock, rest=rest)
-        self._looker = Looker(database, clock, rest=rest)
+        self._runner = StudyRunner(database, clock, rest=rest)
         self._stirred = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
-        """Begins, if it does not run already."""
+        """Start the background task if it is not running."""
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self.run(), name="statistics")
 
     def stir(self) -> None:
-        """Says that somebody has asked for something; whoever counts, here or in another process, begins within seconds."""
+        """Check for requests now, not at the next interval."""
         self._stirred.set()
 
     async def end(self) -> None:
@@ -56,7 +56,7 @@ class Keeper:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def run(self) -> None:
-        """For as long as the dashboard does. What goes wrong is tried again, each time later; studies do not wait for it."""
+        """Run until cancelled. After errors, statistics and studies are retried independently with backoff."""
         due, failures, studies_due, studies_failed = self._clock.now(), 0, self._clock.now(), 0
         while True:
             try:
@@ -69,7 +69,7 @@ class Keeper:
                 _say("statistics", error)
             try:
                 if self._clock.now() >= studies_due:
-                    while await self._looker.run_next() is not None:
+                    while await self._runner.run_next() is not None:
                         pass
                     studies_failed = 0
             except Exception as error:
@@ -84,7 +84,7 @@ class Keeper:
             return await is_wanted(tx)
 
     async def _prepare(self) -> timedelta:
-        """When to do it again: a store that is counted for the first time goes on at once."""
+        """Update the statistics and return the time until the next update; zero until a new store is counted completely."""
         watch = self._clock.stopwatch()
         done = await self._preparing.run(_AT_ONCE)
         took = timedelta(seconds=self._clock.stopwatch() - watch)
@@ -97,5 +97,5 @@ def _say(what: str, error: Exception) -> None:
 
 
 def rest_after(took: timedelta) -> timedelta:
-    """How long numbers stand that took so long to make: longer for those that cost more."""
+    """Return the time until the next update, which is longer if the last one took longer."""
     return max(min(EVERY, max(_LATER, took * _PART)), took * _SELDOM)

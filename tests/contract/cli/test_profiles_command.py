@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from bowerbird.analysis.names.fitting import read
 from bowerbird.cli import run
+from bowerbird.community.names import name_log_odds, unpack_table
 
 STEMS = ("Lar", "Nil", "Kar", "Sven", "Hen", "Joh", "And", "Mag", "Ul", "Per", "Tor", "Ax", "Got", "Ras", "Bjor")
 
@@ -41,14 +41,16 @@ def test_names_and_hours_are_measured(data: Path, capsys: pytest.CaptureFixture[
     assert run(["evaluate", "profiles", "--data", str(data), "--json"]) == 0
     figures = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert figures["by_country"].keys() == {"SE", "IT"}
-    assert figures["names"]["own_fit"] > 0.9 > 0.1 > figures["names"]["others_fit"]
+    assert figures["names"]["own_accepted"] > 0.9 > 0.1 > figures["names"]["own_rejected"]
     assert figures["hours"]["100 posts"]["truth_among_likely"] == 1
 
 
-def test_the_table_of_letters_is_written_for_others_to_read(data: Path, tmp_path: Path) -> None:
-    file = tmp_path / "letters.tsv"
-    assert run(["evaluate", "profiles", "--data", str(data), "--letters", str(file)]) == 0
-    assert read(file.read_text("utf-8"))["SE"].weights["son"] > 0
+def test_the_table_of_names_is_written(data: Path, tmp_path: Path) -> None:
+    file = tmp_path / "names.npz"
+    assert run(["evaluate", "profiles", "--data", str(data), "--names", str(file)]) == 0
+    ratio = name_log_odds("Sven Larsson", ("SE",), table=unpack_table(file.read_bytes()))
+    assert ratio is not None
+    assert ratio > 0
 
 
 def test_a_folder_without_the_data_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,9 +25,8 @@ from store_pages import (
     toot,
 )
 
-from bowerbird.analysis.places.judge import PlaceJudge
-from bowerbird.analysis.places.locator import AreaLocator
-from bowerbird.analysis.places.opened import resolver_in
+from bowerbird.analysis.places.classifier import PlaceClassifier
+from bowerbird.analysis.places.resolver import open_resolver
 from bowerbird.db.migrate import scripts, statements
 from bowerbird.model import (
     Area,
@@ -230,8 +229,8 @@ async def test_what_is_set_aside_stays_in_no_payload_that_shows_it_however_deep(
 
 async def test_a_mere_view_moves_nobody_to_another_place(crawled: Crawled) -> None:
     areas = [Area(name="Lisbon", box=Box(-9.3, 38.6, -9.0, 38.9)), Area(name="Berlin", box=Box(13.0, 52.3, 13.8, 52.7))]
-    locator = AreaLocator(areas, resolver_in(load_settings().cache_folder))
-    crawled.store = JudgingStore(Store(crawled.database), crawled.database, [PlaceJudge(locator)])  # type: ignore[assignment]
+    classifier = PlaceClassifier(areas, open_resolver(load_settings().cache_folder))
+    crawled.store = JudgingStore(Store(crawled.database), crawled.database, [classifier])  # type: ignore[assignment]
     berlin = Place(name="Berlin", country="DE", longitude=13.4, latitude=52.5)
     home = Page(users=(ada(location="Lisboa, Portugal"),), posts=(toot("10", "ada"),))
     view = Page(users=(ada(location="Berlin, Germany"),), posts=(toot("10", "ada", place=berlin),))

@@ -8,14 +8,14 @@ import pytest
 from msgspec import structs
 from store_pages import FOLLOWING, PROFILES, TIMELINE, Crawled
 
-from bowerbird.analysis.community.describing import example
-from bowerbird.analysis.community.judge import CommunityJudge, Examiner
-from bowerbird.community.around import StoredNeighbourhood
-from bowerbird.community.looking import Looker
-from bowerbird.community.persons import say, take_back
-from bowerbird.community.weights import read_model, train
+from bowerbird.community.classifier import CommunityClassifier
+from bowerbird.community.countries import example
+from bowerbird.community.decisions import remove_decision, save_decision
+from bowerbird.community.relations import relation_score
+from bowerbird.community.review import Reviewer
+from bowerbird.community.rows import StoredNeighbourhood, learn, read_learned
 from bowerbird.model import Page, Post, Relation, RelationKind, User
-from bowerbird.model.subjects.community import Neighbours
+from bowerbird.model.subjects.community import Community, Neighbours
 from bowerbird.ports import Database
 from bowerbird.reports.community.reading import read_community, read_why
 from bowerbird.settings import load_settings
@@ -24,14 +24,14 @@ from bowerbird.store.judgements.judging import JudgingStore
 from bowerbird.store.judgements.neighbours import COUNTED, neighbours_of, users_named
 
 PORTUGAL = example("PT")
-EXAMINER = Examiner(PORTUGAL, load_settings().cache_folder)
+CLASSIFIER = CommunityClassifier(PORTUGAL, load_settings().cache_folder)
 WORDS = ("Apanhei o autocarro para casa, estou a ver o jogo", "Já te disse que o telemóvel é fixe") * 5
 
 
 @pytest.fixture
 async def crawled(database: Database) -> Crawled:
     made = await Crawled(database).register()
-    made.store = JudgingStore(Store(database), database, [CommunityJudge(EXAMINER)])  # type: ignore[assignment]
+    made.store = JudgingStore(Store(database), database, [CLASSIFIER])  # type: ignore[assignment]
     return made
 
 
@@ -73,16 +73,16 @@ async def test_a_look_at_the_profile_does_not_forget_the_posts(crawled: Crawled)
 async def test_a_persons_word_stands_whatever_the_judge_sees(crawled: Crawled) -> None:
     await crawled.save(Page(users=(user(1, "Lisboa, Portugal"),)), PROFILES, "1")
     async with crawled.database.transaction() as tx:
-        assert await say(tx, "x:1", "no", "maria", "writes from Recife", crawled.now) == "yes"
+        assert await save_decision(tx, "x:1", "no", "maria", "writes from Recife", crawled.now) == "yes"
     await crawled.save(Page(users=(user(1, "Porto, Portugal"),), posts=posts(1)), TIMELINE, "1")
     assert await values(crawled) == {"x:1": "no"}
     async with crawled.database.transaction() as tx:
-        await Looker(crawled.database, EXAMINER).again(tx, [1], crawled.now)
+        await Reviewer(crawled.database, CLASSIFIER).judge_again(tx, [1], crawled.now)
         now, before, _ = await read_why(tx, crawled.database, "x:1", 1)
     assert (now[0].decided_by, now[0].evidence["note"]) == ("maria", "writes from Recife")
     assert [each.value for each in before] == ["yes"]
     async with crawled.database.transaction() as tx:
-        assert await take_back(tx, "x:1", crawled.now)
+        assert await remove_decision(tx, "x:1", crawled.now)
     await crawled.save(Page(users=(user(1, "Porto, Portugal"),)), PROFILES, "1")
     assert await values(crawled) == {"x:1": "yes"}
     assert ("x:1", "no", "maria") in await former(crawled)
@@ -95,9 +95,9 @@ async def test_everybody_is_judged_anew_by_another_description(crawled: Crawled)
         "1",
         "2",
     )
-    italy = Looker(crawled.database, Examiner(example("IT"), load_settings().cache_folder))
+    italy = Reviewer(crawled.database, CommunityClassifier(example("IT"), load_settings().cache_folder))
     async with crawled.database.transaction() as tx:
-        changed = await italy.again(tx, await italy.everybody(tx, 0, 10), crawled.now)
+        changed = await italy.judge_again(tx, await italy.all_accounts(tx, 0, 10), crawled.now)
     assert {each.id: (each.before, each.value) for each in changed}["x:2"] == ("no", "yes")
     assert (await values(crawled))["x:2"] == "yes"
     assert ("x:2", "no", None) in await former(crawled)
@@ -142,15 +142,15 @@ async def test_neighbours_are_counted_from_those_asked_about(crawled: Crawled) -
 
 async def test_the_undecided_are_judged_by_their_neighbours(crawled: Crawled) -> None:
     await related(crawled)
-    looker = Looker(crawled.database, EXAMINER)
+    reviewer = Reviewer(crawled.database, CLASSIFIER)
     async with crawled.database.transaction() as tx:
-        changed = await looker.by_neighbours(tx, await looker.undecided(tx, 0, 100), crawled.now)
+        changed = await reviewer.review(tx, await reviewer.undecided(tx, 0, 100), crawled.now)
     told = {each.id: each.value for each in changed}
     assert told["x:50"] == "yes"
     assert told.get("x:60", "undecided") != "yes"
     (row,) = await crawled.rows("select reason, evidence from judgements where id = 'x:50' and judge = 'community'")
     assert row["reason"] == "relations"
-    assert "who belong" in json.loads(row["evidence"])["relations_told"]
+    assert "members" in json.loads(row["evidence"])["relations_found"]
 
 
 async def test_candidates_near_members_score_higher_and_people_teach_it(crawled: Crawled) -> None:
@@ -159,12 +159,15 @@ async def test_candidates_near_members_score_higher_and_people_teach_it(crawled:
     async with crawled.database.transaction() as tx:
         scores = await neighbourhood.scores(tx, ["50", "60"])
         assert scores["50"] > 0.8 > 0.4 > scores["60"]
-        trained = await train(tx, crawled.database, crawled.now)
+        trained = await learn(tx, crawled.database, PORTUGAL, crawled.now)
         assert trained.examples == 20
-        await say(tx, "x:50", "no", "maria", "", crawled.now)
-        again = await train(tx, crawled.database, crawled.now)
+        await save_decision(tx, "x:50", "no", "maria", "", crawled.now)
+        again = await learn(tx, crawled.database, PORTUGAL, crawled.now)
         assert (again.examples, again.persons) == (21, 1)
-        assert (await read_model(tx)).score(Neighbours(followed_in=5)) < trained.model.score(Neighbours(followed_in=5))
+        learned = await read_learned(tx)
+        assert learned == again.learned
+        around = Neighbours(followed_in=5)
+        assert relation_score(around, learned.relations) < relation_score(around, trained.learned.relations)
 
 
 async def test_how_a_community_stands_is_told(crawled: Crawled) -> None:
@@ -178,12 +181,47 @@ async def test_how_a_community_stands_is_told(crawled: Crawled) -> None:
 
 
 async def test_the_rule_of_the_thesis_may_be_chosen(crawled: Crawled) -> None:
-    echo = Examiner(structs.replace(PORTUGAL, rule="echo"), load_settings().cache_folder)
-    crawled.store = JudgingStore(Store(crawled.database), crawled.database, [CommunityJudge(echo)])  # type: ignore[assignment]
+    echo = CommunityClassifier(structs.replace(PORTUGAL, rule="echo"), load_settings().cache_folder)
+    crawled.store = JudgingStore(Store(crawled.database), crawled.database, [echo])  # type: ignore[assignment]
     await crawled.save(Page(users=(user(1, "Braga"), user(2, "Berlin"), user(3, "the moon"))), PROFILES)
     assert await values(crawled) == {"x:1": "yes", "x:2": "no", "x:3": "undecided"}
     (row,) = await crawled.rows("select distinct version from judgements where judge = 'community'")
     assert row["version"].startswith("echo")
+
+
+async def test_words_of_a_field_are_learned_from_seeds_and_find_members(crawled: Crawled) -> None:
+    field = CommunityClassifier(Community(name="astronomers", learns_words=True), load_settings().cache_folder)
+    crawled.store = JudgingStore(Store(crawled.database), crawled.database, [field])  # type: ignore[assignment]
+    texts = ["Astronomer, galaxies", "Coffee and books", "Football, always", "Mother of two", "Software and coffee"]
+    people = tuple(user(n, "", description=texts[0 if n <= 24 else 1 + n % 4]) for n in range(1, 81))
+    await crawled.save(Page(users=people), PROFILES)
+    assert set((await values(crawled)).values()) == {"undecided"}
+    reviewer, seeds = Reviewer(crawled.database, field), range(1, 13)
+    async with crawled.database.transaction() as tx:
+        lesson = await learn(tx, crawled.database, field.community, crawled.now, seeds)
+        assert lesson.learned.words["astronomer"] > 0 > lesson.learned.words["coffee"]
+        await reviewer.review(tx, await reviewer.undecided(tx, 0, 300), crawled.now, seeds)
+    found = await values(crawled)
+    assert all(found[f"x:{n}"] == "yes" for n in range(1, 25))
+    assert "yes" not in {found[f"x:{n}"] for n in range(25, 81)}
+
+
+async def test_next_requests_are_for_accounts_near_a_decision(crawled: Crawled) -> None:
+    near, far = user(1, "", description="🇵🇹🇫🇷", name="Ana Ferreira"), user(2, "", language="de", name="")
+    protected, known = user(3, ""), user(4, "in your heart")
+    await crawled.save(
+        Page(users=(far, near, structs.replace(protected, is_protected=True), known), posts=posts(4)[:2]),
+        PROFILES,
+        "1",
+    )
+    await crawled.save(Page(users=(known,), posts=posts(4)[:2]), TIMELINE, "4")
+    reviewer = Reviewer(crawled.database, CLASSIFIER)
+    async with crawled.database.transaction() as tx:
+        numbers = await reviewer.all_accounts(tx, 0, 10)
+        telling = await reviewer.most_informative(tx, numbers, "following")
+    stands = await values(crawled)
+    assert set(telling) == {each for each in ("x:1", "x:2") if stands[each] == "undecided"}
+    assert telling[0] == "x:1"
 
 
 async def test_history_leaves_with_its_owner(crawled: Crawled) -> None:

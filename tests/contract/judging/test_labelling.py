@@ -10,7 +10,7 @@ import pytest
 from module_scene import START, Scene, played
 
 from bowerbird import cli
-from bowerbird.analysis.agreement import agreement, majority, share_of
+from bowerbird.analysis.agreement import majority_label, measure_agreement, wilson_share
 from bowerbird.cli.module_screens.labelling import Asking, ask, labels_in
 from bowerbird.cli.screens.output import Output
 from bowerbird.clock import RealClock
@@ -93,7 +93,7 @@ def test_an_account_is_shown_with_its_evidence_and_posts_and_one_key_labels_it(c
 
         async def kept(account: JudgedAccount, word: str) -> object:
             said.append((account.number, word))
-            return share_of(1, 1)
+            return wilson_share(1, 1)
 
         await ask(Output(), accounts, set(), Asking(show=shown, keep=kept, key=lambda: next(keys)))  # type: ignore[arg-type]
         first, second = accounts[0].number, accounts[1].number
@@ -158,15 +158,15 @@ async def test_what_people_said_is_read_by_account(tmp_path: Path) -> None:
 
 
 def test_the_interval_and_the_agreement_are_those_of_the_books() -> None:
-    share = share_of(18, 20)
+    share = wilson_share(18, 20)
     assert (share.share, share.low, share.high) == (0.9, 0.699, 0.9721)
-    assert share_of(0, 0).share is None
+    assert wilson_share(0, 0).share is None
     # Fleiss 1971, in small: three people, four accounts.
     three = [
         dict(zip("abc", words, strict=True)) for words in (["yes"] * 3, ["yes", "yes", "no"], ["no"] * 3, ["no", "no", "yes"])
     ]
-    found = agreement(three)
+    found = measure_agreement(three)
     assert found is not None
     assert (found.people, found.alike, found.kappa) == (3, 0.6667, 0.3333)
-    assert agreement([{"a": "yes"}]) is None
-    assert [majority(each) for each in ({"a": "yes", "b": "no"}, {"a": "no", "b": "unsure"})] == ["unsure", "no"]
+    assert measure_agreement([{"a": "yes"}]) is None
+    assert [majority_label(each) for each in ({"a": "yes", "b": "no"}, {"a": "no", "b": "unsure"})] == ["unsure", "no"]

@@ -1,4 +1,4 @@
-"""What the judges of languages say is kept with its evidence, and asked for by conditions, on both databases."""
+"""Labels of languages and varieties are stored with their evidence, on both databases."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 from store_pages import TIMELINE, Crawled
 
-from bowerbird.analysis.language.judge import language_judges
+from bowerbird.analysis.language_labels import create_classifiers
 from bowerbird.model import Judged, Page, Post, Subject, User
 from bowerbird.ports import Database
 from bowerbird.store import Store
@@ -21,7 +21,7 @@ ADA = User(id="x:1", key="1", handle="ada", description="")
 @pytest.fixture
 async def crawled(database: Database) -> Crawled:
     made = await Crawled(database).register()
-    made.store = JudgingStore(Store(database), database, language_judges({"language", "variety"}))  # type: ignore[assignment]
+    made.store = JudgingStore(Store(database), database, create_classifiers({"language", "variety"}))  # type: ignore[assignment]
     return made
 
 
@@ -38,19 +38,19 @@ async def values(crawled: Crawled) -> dict[str, set[str]]:
     return {judge: {row["value"] for row in rows if row["judge"] == judge} for judge in ("language", "variety")}
 
 
-async def test_people_are_judged_by_a_page_of_their_posts(crawled: Crawled) -> None:
+async def test_accounts_are_labelled_by_a_page_of_their_posts(crawled: Crawled) -> None:
     saved = await crawled.save(page(10, EUROPEAN), TIMELINE, "1")
     assert {Judged("language", "pt"), Judged("variety", "pt-PT")} <= saved.judged[Subject.USER, "x:1"]
     (row,) = await crawled.rows("select evidence, version from judgements where judge = 'variety' and subject = 'user'")
     assert "progressive-infinitive" in json.loads(row["evidence"])["hints"]
-    assert row["version"] == "1"
+    assert row["version"] == "2"
 
 
-async def test_more_posts_overrule_fewer_and_fewer_never_more(crawled: Crawled) -> None:
+async def test_labels_by_more_posts_replace_labels_by_fewer(crawled: Crawled) -> None:
     await crawled.save(page(10, BRAZILIAN), TIMELINE, "1")
     assert await values(crawled) == {"language": {"pt"}, "variety": {"pt-BR"}}
     await crawled.save(page(100, EUROPEAN * 5), TIMELINE, "1")
     assert await values(crawled) == {"language": {"pt"}, "variety": {"pt-PT"}}
     await crawled.save(page(200, ENGLISH), TIMELINE, "1")
-    assert (await values(crawled))["variety"] == {"pt-PT"}, "six posts take back nothing that thirty said"
+    assert (await values(crawled))["variety"] == {"pt-PT"}
     assert (await values(crawled))["language"] == {"pt", "en"}

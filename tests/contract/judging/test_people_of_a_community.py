@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from module_scene import HOUR, START, Scene, played
 
-from bowerbird.community.persons import say, undo
+from bowerbird.community.decisions import save_decision, undo_decision
 from bowerbird.errors import UserError
 from bowerbird.reports.browsing.pages import token
 from bowerbird.reports.community.people import Person, Which, read_people, read_person, read_written
@@ -75,10 +75,10 @@ def test_near_misses_are_those_whose_language_was_weighed_nearest_first(database
     async def play(scene: Scene) -> None:
         await scene.people(undecided=list(range(1, 9)))
         for number in range(1, 9):
-            evidence = '{"written": 0.5, "written_told": "pt 4"}' if number % 2 else '{"rhythm": 0.3}'
+            evidence = '{"written": 0.5, "written_found": "pt 4"}' if number % 2 else '{"rhythm": 0.3}'
             told = f"reason = 'posts', confidence = 0.{number}, evidence = '{evidence}'"
             await scene.write(f"update judgements set {told} where id = 'x:{number}'")
-        against = '{"written": -0.5, "written_told": "es 4", "score": 0.02}'
+        against = '{"written": -0.5, "written_found": "es 4", "probability": 0.02}'
         await scene.write(f"update judgements set confidence = 0.98, evidence = '{against}' where id = 'x:8'")
         await scene.post(1, author=7, text="bom dia", language="pt")
         assert await pages(scene, Which.NEAR) == [[7, 5], [3, 1]]
@@ -107,16 +107,16 @@ def test_what_a_person_said_is_taken_back_and_what_stood_before_stands_again(dat
         await scene.write("update judgements set strength = 40, call = 7 where id = 'x:1'")
         before = await person(scene, 1)
         async with scene.database.transaction() as tx:
-            await say(tx, "x:1", "yes", "ada", "", START + HOUR)
+            await save_decision(tx, "x:1", "yes", "ada", "", START + HOUR)
         said = await person(scene, 1)
         assert said is not None
         assert before is not None
         assert (said.value, said.decided_by, said.seen != before.seen) == ("yes", "ada", True)
         assert await pages(scene, Which.PERSONS) == [[1]]
         async with scene.database.transaction() as tx:
-            assert not await undo(tx, "x:1", "bob", START + 2 * HOUR)
-            assert await undo(tx, "x:1", "ada", START + 2 * HOUR)
-            assert not await undo(tx, "x:1", "ada", START + 2 * HOUR)
+            assert not await undo_decision(tx, "x:1", "bob", START + 2 * HOUR)
+            assert await undo_decision(tx, "x:1", "ada", START + 2 * HOUR)
+            assert not await undo_decision(tx, "x:1", "ada", START + 2 * HOUR)
             row = await tx.fetch_one("select strength, call from judgements where id = 'x:1'")
         assert await person(scene, 1) == before
         assert row is not None

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from store_pages import POSTS, PROFILES, TIMELINE, Crawled
 
-from bowerbird.analysis.places.judge import PlaceJudge
-from bowerbird.analysis.places.locator import AreaLocator
-from bowerbird.analysis.places.opened import resolver_in
+from bowerbird.analysis.places.classifier import PlaceClassifier
+from bowerbird.analysis.places.resolver import open_resolver
 from bowerbird.model import Area, Box, Gone, Outcome, Page, Place, Post, PostKind, Subject, User, WithdrawnPlaces
 from bowerbird.ports import Database
 from bowerbird.reports.counting.places import read_places
@@ -25,8 +24,8 @@ PORTUGAL = Area(name="Portugal", box=Box(-31.0, 32.0, -6.0, 42.2), country="PT")
 @pytest.fixture
 async def crawled(database: Database) -> Crawled:
     made = await Crawled(database).register()
-    locator = AreaLocator([LISBON, WEST, PORTUGAL], resolver_in(load_settings().cache_folder))
-    made.store = JudgingStore(Store(database), database, [PlaceJudge(locator)])  # type: ignore[assignment]
+    classifier = PlaceClassifier([LISBON, WEST, PORTUGAL], open_resolver(load_settings().cache_folder))
+    made.store = JudgingStore(Store(database), database, [classifier])  # type: ignore[assignment]
     return made
 
 

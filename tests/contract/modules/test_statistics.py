@@ -35,7 +35,7 @@ from bowerbird.reports.counting.by_time import Unit
 from bowerbird.reports.words.looking import Wanted
 from bowerbird.store.forgetting.requests import Forgetter, Wish
 from bowerbird.studies.keeper import Keeper
-from bowerbird.studies.words.making import make_study
+from bowerbird.studies.word_studies import create_study
 
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 
@@ -254,7 +254,7 @@ def test_numbers_that_cannot_be_made_are_tried_ever_later_and_studies_do_not_wai
         keeper.begin()
         await scene.clock.sleep_until(scene.clock.now() + timedelta(minutes=10))
         async with scene.database.transaction() as tx:
-            await make_study(tx, "rain", Wanted(words=("rain",), unit=Unit.DAY), "ada", scene.clock.now())
+            await create_study(tx, "rain", Wanted(words=("rain",), unit=Unit.DAY), "ada", scene.clock.now())
         await scene.clock.sleep_until(scene.clock.now() + timedelta(seconds=20))
         assert await scene.crawled.count("word_studies", "state = 'done'") == 1
         await scene.clock.sleep_until(scene.clock.now() + timedelta(minutes=20))
@@ -270,7 +270,7 @@ def test_a_study_that_cannot_be_read_does_not_have_numbers_made_more_often(
 ) -> None:
     async def play(scene: Scene) -> None:
         async with scene.database.transaction() as tx:
-            await make_study(tx, "rain", Wanted(words=("rain",), unit=Unit.DAY), "ada", scene.clock.now())
+            await create_study(tx, "rain", Wanted(words=("rain",), unit=Unit.DAY), "ada", scene.clock.now())
             await tx.execute("update word_studies set words = 'broken'")
         keeper = Keeper(scene.database, scene.clock)
         keeper.begin()

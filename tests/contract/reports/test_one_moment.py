@@ -26,7 +26,7 @@ from bowerbird.reports.overview.reading import OverviewReader
 from bowerbird.reports.reader import Reader
 from bowerbird.reports.status.steered import read_steered
 from bowerbird.reports.words.looking import Wanted
-from bowerbird.studies.words.making import make_study
+from bowerbird.studies.word_studies import create_study
 from bowerbird.vocabulary import vocabulary
 from bowerbird.web.pages import completeness
 from bowerbird.web.pages.crawl.seen import Crawls
@@ -133,7 +133,7 @@ async def addresses(client: Client, changing: Changing) -> dict[str, str]:
     await followed(changing.database)
     user, post = [(await shown(client, kind)).removeprefix(f"/{kind}/") for kind in ("users", "posts")]
     async with changing.database.transaction() as tx:
-        study = await make_study(tx, "", Wanted(words=["music"], unit=Unit.DAY), "ada", NOW)
+        study = await create_study(tx, "", Wanted(words=["music"], unit=Unit.DAY), "ada", NOW)
     of_posts = ("/posts/", "/media/", "/data/plots/counters/", "/data/cascades/", "/data/graphs/cascade/")
     known = {
         "crawl": CRAWL,

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from store_pages import PROFILES, TIMELINE, Crawled, X
 
-from bowerbird.analysis.places.judge import PlaceJudge
-from bowerbird.analysis.places.locator import AreaLocator
+from bowerbird.analysis.places.classifier import PlaceClassifier
 from bowerbird.clock import RealClock
 from bowerbird.crawl.process.workers.claims import WorkerClaims
 from bowerbird.db import open_database
@@ -75,7 +74,7 @@ async def test_the_words_of_lists_are_not_kept_for_owners_who_opted_out(crawled:
 
 
 async def test_nothing_is_said_of_a_post_whose_deletion_came_first(crawled: Crawled) -> None:
-    judged_by(crawled, PlaceJudge(AreaLocator([LISBON], None)))  # type: ignore[arg-type]
+    judged_by(crawled, PlaceClassifier([LISBON], None))  # type: ignore[arg-type]
     await crawled.hear(Page(gone=(Gone(Subject.POST, "10", Outcome.NOT_FOUND),)), service=X)
     await crawled.hear(Page(posts=(Post(id="x:10", key="10", author="x:1", text="here", place=HERE),)), service=X)
     assert await crawled.rows("select id from judgements") == []
@@ -83,7 +82,7 @@ async def test_nothing_is_said_of_a_post_whose_deletion_came_first(crawled: Craw
 
 @pytest.mark.parametrize("leaves_in_the_same_page", [True, False])
 async def test_nothing_is_said_of_the_posts_of_who_opted_out(crawled: Crawled, leaves_in_the_same_page: bool) -> None:
-    judged_by(crawled, PlaceJudge(AreaLocator([LISBON], None)))  # type: ignore[arg-type]
+    judged_by(crawled, PlaceClassifier([LISBON], None))  # type: ignore[arg-type]
     leaves = User(id="x:1", key="1", handle="ada", opts_out=True)
     post = Post(id="x:10", key="10", author="x:1", text="here", place=HERE)
     if not leaves_in_the_same_page:

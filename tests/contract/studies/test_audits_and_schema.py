@@ -6,7 +6,7 @@ from bowerbird.clock import EPOCH
 from bowerbird.crawl.life import registry
 from bowerbird.model import Service
 from bowerbird.ports import Database
-from bowerbird.studies.audits.own_crawl import CRAWL_TABLES, LANE_TABLES, MOVED_TABLES, tidy
+from bowerbird.studies.audits import CRAWL_TABLES, LANE_TABLES, MOVED_TABLES, remove_audit_crawl
 
 _COLUMNS = {
     "sqlite": "select m.name as t, p.name as c from sqlite_master m, pragma_table_info(m.name) p where m.type = 'table'",
@@ -41,7 +41,7 @@ async def test_what_was_agreed_for_an_audit_does_not_hold_for_the_next_crawl(dat
         (lane,) = await tx.fetch("select lane from lanes")
         await tx.execute(_CALL, own, lane["lane"])
         await tx.execute("insert into consents (crawl, in_all, a_month, agreed_at) values (?, 5, 5, 1)", own)
-        await tidy(tx, 1)
+        await remove_audit_crawl(tx, 1)
         assert await tx.fetch("select crawl from consents") == []
         assert [row["name"] for row in await tx.fetch("select name from crawls")] == ["c"]
         assert [row["crawl"] for row in await tx.fetch("select crawl from calls")] == [whole]

@@ -17,8 +17,15 @@ from bowerbird.ports import Database, Transaction
 from bowerbird.reports.counting.by_time import Unit
 from bowerbird.reports.words.looking import Wanted
 from bowerbird.reports.words.reading import Study, compared, read_drawn_posts, read_precision, read_studies, read_study
-from bowerbird.studies.words.looker import Looker
-from bowerbird.studies.words.making import Said, keep_series, label, look_anew, make_study, remove_study
+from bowerbird.studies.word_studies import (
+    PostLabel,
+    StudyRunner,
+    create_study,
+    label_post,
+    remove_study,
+    restart_study,
+    set_series,
+)
 
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)
@@ -48,11 +55,11 @@ async def crawled(database: Database) -> Crawled:
 
 async def made(database: Database, *words: str, unit: Unit = Unit.DAY) -> int:
     async with database.transaction() as tx:
-        return await make_study(tx, "", Wanted(words=words, unit=unit), "ana", RealClock().now())
+        return await create_study(tx, "", Wanted(words=words, unit=unit), "ana", RealClock().now())
 
 
 async def looked(database: Database, number: int) -> Study:
-    assert await Looker(database, RealClock(), rest=0).run_next() == number
+    assert await StudyRunner(database, RealClock(), rest=0).run_next() == number
     async with database.reading() as tx:
         study = await read_study(tx, number)
     assert study is not None
@@ -94,7 +101,7 @@ async def test_a_spelling_that_is_taken_up_counts_from_then_on(database: Databas
     number = await made(database, "casa dos segredos")
     await looked(database, number)
     async with database.transaction() as tx:
-        await look_anew(tx, number, ["casa dos segredos", "casadossegredos"])
+        await restart_study(tx, number, ["casa dos segredos", "casadossegredos"])
     study = await looked(database, number)
     assert study.found is not None
     assert study.found.posts == 26
@@ -105,7 +112,7 @@ async def test_references_are_held_against_a_series(database: Database, crawled:
     number = await made(database, "casa dos segredos")
     async with database.transaction() as tx:
         midnight = START.replace(hour=0)
-        await keep_series(tx, number, "share", {midnight + (day + 1) * DAY: 3.0 * day for day in range(1, 7)})
+        await set_series(tx, number, "share", {midnight + (day + 1) * DAY: 3.0 * day for day in range(1, 7)})
     study = await looked(database, number)
     told = compared(study)
     assert told is not None
@@ -124,17 +131,17 @@ async def test_the_precision_of_a_query_is_what_people_say_of_its_sample(databas
         sample = await read_drawn_posts(tx, number)
     assert len({each.number for each in sample}) == 22
     for place, each in enumerate(sample[:10]):
-        await label(database, number, Said(each.number, "ana", "no" if place == 9 else "yes"), RealClock().now())
-    await label(database, number, Said(sample[0].number, "rui", "yes"), RealClock().now())
+        await label_post(database, number, PostLabel(each.number, "ana", "no" if place == 9 else "yes"), RealClock().now())
+    await label_post(database, number, PostLabel(sample[0].number, "rui", "yes"), RealClock().now())
     async with database.reading() as tx:
         told = await read_precision(tx, number)
     assert (told.drawn, told.labelled, told.precise.share) == (22, 10, 0.9)
     assert told.precise.low < 0.9 < told.precise.high
     assert [(each.who, each.labelled) for each in told.people] == [("ana", 10), ("rui", 1)]
     with pytest.raises(UserError, match="not in the sample"):
-        await label(database, number, Said(0, "ana", "yes"), RealClock().now())
-    with pytest.raises(UserError, match="a label is one of"):
-        await label(database, number, Said(sample[0].number, "ana", "perhaps"), RealClock().now())
+        await label_post(database, number, PostLabel(0, "ana", "yes"), RealClock().now())
+    with pytest.raises(UserError, match="invalid label"):
+        await label_post(database, number, PostLabel(sample[0].number, "ana", "perhaps"), RealClock().now())
 
 
 async def test_a_deleted_post_leaves_the_sample_and_its_labels(database: Database, crawled: Crawled) -> None:
@@ -143,7 +150,7 @@ async def test_a_deleted_post_leaves_the_sample_and_its_labels(database: Databas
     async with database.reading() as tx:
         sample = await read_drawn_posts(tx, number)
     for each in sample:
-        await label(database, number, Said(each.number, "ana", "yes"), RealClock().now())
+        await label_post(database, number, PostLabel(each.number, "ana", "yes"), RealClock().now())
     await crawled.save(Page(gone=(Gone(Subject.POST, "120", Outcome.NOT_FOUND),)), POSTS)
     async with database.reading() as tx:
         told = await read_precision(tx, number)
@@ -162,11 +169,11 @@ async def test_words_that_cannot_be_looked_for_are_refused(database: Database, w
 async def test_a_study_may_be_about_a_stretch_of_time_and_be_removed(database: Database, crawled: Crawled) -> None:
     async with database.transaction() as tx:
         wanted = Wanted(words=["segredos"], unit=Unit.HOUR, since=START + 2 * DAY, until=START + 3 * DAY)
-        number = await make_study(tx, "two days", wanted, "ana", datetime(2026, 4, 1, tzinfo=UTC))
+        number = await create_study(tx, "two days", wanted, "ana", datetime(2026, 4, 1, tzinfo=UTC))
     study = await looked(database, number)
     assert study.found is not None
     assert (study.found.looked, study.found.posts) == (2, 2)
-    assert await Looker(database, RealClock()).run_next() is None
+    assert await StudyRunner(database, RealClock()).run_next() is None
     async with database.transaction() as tx:
         await remove_study(tx, number)
         assert await read_studies(tx) == []
@@ -177,13 +184,13 @@ async def test_a_study_waits_while_the_database_cannot_take_what_was_found(
     database: Database, crawled: Crawled, error: Exception
 ) -> None:
     number = await made(database, "casa dos segredos")
-    looker = Looker(Moody(database, error, KEEPS), RealClock(), rest=0)
+    looker = StudyRunner(Moody(database, error, KEEPS), RealClock(), rest=0)
     with pytest.raises(type(error)):
         await looker.run_next()
     async with database.reading() as tx:
         (study,) = await read_studies(tx)
     assert (study.state, study.error) == ("waiting", None)
-    assert await Looker(database, RealClock()).run_next() is None, "whoever held it has a minute to try again"
+    assert await StudyRunner(database, RealClock()).run_next() is None, "whoever held it has a minute to try again"
     assert await looker.run_next() == number
     async with database.reading() as tx:
         (study,) = await read_studies(tx)
@@ -192,7 +199,7 @@ async def test_a_study_waits_while_the_database_cannot_take_what_was_found(
 
 async def test_a_look_goes_on_where_it_cannot_be_told_how_far_it_is(database: Database, crawled: Crawled) -> None:
     number = await made(database, "casa dos segredos")
-    assert await Looker(Moody(database, Busy("locked"), TELLS), RealClock(), rest=0).run_next() == number
+    assert await StudyRunner(Moody(database, Busy("locked"), TELLS), RealClock(), rest=0).run_next() == number
     async with database.reading() as tx:
         (study,) = await read_studies(tx)
     assert (study.state, study.error) == ("done", None)

@@ -13,7 +13,9 @@ from bowerbird.ports import Row
 from bowerbird.reports.community.people import Which
 from web_site import Answer, Client, dashboard
 
-EVIDENCE = '{"score": 0.8, "written": 1.2, "written_told": "pt 9 of 10 posts", "place": -0.4, "place_told": "<b>Rio</b> (BR)"}'
+EVIDENCE = (
+    '{"probability": 0.8, "written": 1.2, "written_found": "pt 9 of 10 posts", "place": -0.4, "place_found": "<b>Rio</b> (BR)"}'
+)
 
 
 def with_client(url: str, play: Callable[[Scene, Client], Awaitable[None]]) -> None:

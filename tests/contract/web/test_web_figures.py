@@ -14,7 +14,7 @@ from bowerbird.model import Page, PostKind
 from bowerbird.modules.statistics.preparing import Preparing
 from bowerbird.ports import Database
 from bowerbird.reports.statistics.series import Peak, Series, peak
-from bowerbird.studies.words.looker import Looker
+from bowerbird.studies.word_studies import StudyRunner
 from web_site import Answer, Client, dashboard
 
 PAGES = ("", "/top", "/influence", "/accounts", "/languages", "/map", "/friends", "/around", "/words")
@@ -54,7 +54,7 @@ async def study(client: Client, **more: str) -> str:
     """Makes a study and has it looked through; its address."""
     answer = await client.post("/figures/words", {"words": "rain\nsnow", "unit": "hour", **more})
     assert answer.status == 303, answer.text
-    while await Looker(client.site.database, RealClock(), rest=0).run_next() is not None:
+    while await StudyRunner(client.site.database, RealClock(), rest=0).run_next() is not None:
         pass
     return answer.headers["location"]
 
@@ -195,13 +195,13 @@ async def test_a_series_is_uploaded_and_held_against_the_references(client: Clie
     assert "Correlation by lag" in shown
     told = (await client.get(f"/figures/plots{path.removeprefix('/figures')}/lags")).json()
     assert len(told["series"]) == 4
-    assert "too few to tell: 9 pairs" in shown
+    assert "too few pairs: 9" in shown
     assert re.search(r"Strongest of \d+ tried", shown)
     assert "high by chance alone" in shown
     assert told["xs"][0] == -24
 
 
-@pytest.mark.parametrize(("body", "why"), [(b"day,share\nx,1\n", "no time"), (b"\xff", "UTF-8"), (b"", "no rows")])
+@pytest.mark.parametrize(("body", "why"), [(b"day,share\nx,1\n", "invalid time"), (b"\xff", "UTF-8"), (b"", "no rows")])
 async def test_what_is_no_series_is_refused_in_words(client: Client, body: bytes, why: str) -> None:
     path = await study(client)
     answer = await upload(client, f"{path}/series", body)

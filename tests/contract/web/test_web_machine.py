@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bowerbird.analysis.words.series import read_series
+from bowerbird.analysis.series import read_series
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
 from bowerbird.errors import UserError

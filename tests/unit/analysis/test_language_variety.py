@@ -1,22 +1,46 @@
-"""European or Brazilian Portuguese: what hints say, how much they count, and TwitterEcho's own way."""
+"""European and Brazilian Portuguese: hints, their weights, and the published method."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
+
 import pytest
 
-from bowerbird.analysis.language import echo
-from bowerbird.analysis.language.fitting import CountedSource, counted, fit
-from bowerbird.analysis.language.hints import found, hints
-from bowerbird.analysis.language.reading import Reader
-from bowerbird.analysis.language.variety import VarietyClassifier, packaged_weights
+from bowerbird.analysis.languages import Identifier
+from bowerbird.analysis.variety import (
+    BRAZILIAN as PT_BR,
+)
+from bowerbird.analysis.variety import (
+    ECHO_LETTERS,
+    Variety,
+    classify_variety,
+    echo_distance,
+    echo_hints,
+    echo_variety,
+    echo_words,
+    find_hints,
+    hint_weights,
+    hints,
+    weigh_hints,
+)
+from bowerbird.analysis.variety import (
+    EUROPEAN as PT_PT,
+)
 from language_posts import BRAZILIAN, EITHER, ENGLISH, EUROPEAN, SPANISH
 
-CLASSIFIER = VarietyClassifier()
+IDENTIFIER = Identifier()
+
+
+def classify(texts: Sequence[str]) -> Variety:
+    return classify_variety(texts, IDENTIFIER.identify_set(texts))
+
+
+def weigh(texts: Sequence[str]) -> Variety:
+    return weigh_hints([find_hints(text) for text in texts], hint_weights())
 
 
 def test_every_hint_has_a_weight_for_its_own_side() -> None:
-    weights = packaged_weights()
+    weights = hint_weights()
     assert weights.keys() == hints().keys()
     assert all(weights[name] * hint.sign >= 0 and hint.prior > 0 for name, hint in hints().items())
 
@@ -27,7 +51,7 @@ def test_no_word_belongs_to_two_hints() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "hint", "shown"),
+    ("text", "hint", "words"),
     [
         ("estamos já a trabalhar nisso", "progressive-infinitive", "estamos já a trabalhar"),
         ("ela tá sempre reclamando", "progressive-gerund", "tá sempre reclamando"),
@@ -44,8 +68,8 @@ def test_no_word_belongs_to_two_hints() -> None:
         ("não quero mais", "not-any-more", "não quero mais"),
     ],
 )
-def test_a_hint_is_found_with_the_words_that_show_it(text: str, hint: str, shown: str) -> None:
-    assert (hint, shown) in set(found(text))
+def test_find_hints_returns_the_words_that_show_them(text: str, hint: str, words: str) -> None:
+    assert (hint, words) in find_hints(text)
 
 
 @pytest.mark.parametrize(
@@ -59,74 +83,62 @@ def test_a_hint_is_found_with_the_words_that_show_it(text: str, hint: str, shown
         "entendo e defendo",
     ],
 )
-def test_what_only_looks_like_a_hint_is_none(text: str) -> None:
-    assert list(found(text)) == []
+def test_find_hints_ignores_words_that_only_look_like_hints(text: str) -> None:
+    assert find_hints(text) == ()
 
 
-def test_a_set_of_posts_tells_its_variety_and_why() -> None:
-    told = CLASSIFIER.weigh(EUROPEAN)
-    assert (told.variety, told.posts) == ("pt-PT", len(EUROPEAN))
-    assert told.score == pytest.approx(sum(each.weight for each in told.evidence), abs=0.01)
-    assert told.evidence[0].examples, "the weightiest hint is shown by words"
-    assert CLASSIFIER.weigh(BRAZILIAN).variety == "pt-BR"
-    assert CLASSIFIER.weigh(BRAZILIAN).score < 0 < told.score
+@pytest.mark.parametrize(("texts", "variety"), [(EUROPEAN, PT_PT), (BRAZILIAN, PT_BR)])
+def test_classify_variety_shows_its_evidence(texts: tuple[str, ...], variety: str) -> None:
+    result = classify(texts)
+    assert (result.variety, result.posts) == (variety, len(texts))
+    assert result.confidence > 0.9
+    assert (result.score > 0) == (variety == PT_PT)
+    assert result.evidence[0].examples
 
 
-@pytest.mark.parametrize(("posts", "variety"), [(EUROPEAN, "pt-PT"), (BRAZILIAN, "pt-BR")])
-def test_single_posts_are_told_or_undecided_but_seldom_wrong(posts: tuple[str, ...], variety: str) -> None:
-    told = [CLASSIFIER.weigh([post]).variety for post in posts]
-    assert told.count(variety) >= 4
-    assert set(told) <= {variety, None}
+def test_contradicting_or_missing_hints_are_undecided() -> None:
+    assert weigh(EITHER).variety is None
+    assert weigh(["estás no ônibus"]).variety is None
+    assert weigh([]).variety is None
 
 
-def test_what_both_write_and_what_contradicts_itself_is_undecided() -> None:
-    assert CLASSIFIER.weigh(EITHER).variety is None
-    assert CLASSIFIER.weigh(["estás no ônibus"]).variety is None
-    assert CLASSIFIER.weigh([]).variety is None
+def test_posts_of_both_varieties_are_mixed() -> None:
+    result = weigh([*EUROPEAN, *BRAZILIAN])
+    assert result.variety == "mixed"
+    assert result.confidence == pytest.approx(0.5, abs=0.15)
 
 
-def test_a_habit_says_less_each_time() -> None:
-    once, often = (abs(CLASSIFIER.weigh(["kkkk"] * times).score) for times in (1, 16))
-    assert often == pytest.approx(4 * once, rel=0.01)
+def test_a_stray_hint_among_many_of_the_other_side_does_not_decide() -> None:
+    assert weigh([*BRAZILIAN * 5, "Estou a ver"]).variety == PT_BR
+    assert abs(weigh(["kkkk"] * 16).score) < 4 * abs(weigh(["kkkk"]).score)
 
 
-def test_estimated_weights_follow_the_data_and_never_change_sides() -> None:
-    written = {name: hint.prior * hint.sign for name, hint in hints().items()}
-    swapped = fit([CountedSource(counted(BRAZILIAN * 3), counted(EUROPEAN * 3))])
-    assert all(swapped[name] * hint.sign >= 0 for name, hint in hints().items())
-    assert abs(swapped["pra"]) < abs(written["pra"])
-    fitted = fit([CountedSource(counted(EUROPEAN * 3), counted(BRAZILIAN * 3))])
-    assert fitted == fit([CountedSource(counted(EUROPEAN * 3), counted(BRAZILIAN * 3))]), "the same for the same data"
-    assert VarietyClassifier(fitted).weigh(EUROPEAN).variety == "pt-PT"
+def test_language_decides_before_variety() -> None:
+    mixed = classify([*EUROPEAN, *ENGLISH[:3]])
+    assert (mixed.variety, mixed.posts) == (PT_PT, len(EUROPEAN))
+    assert classify([*EUROPEAN[:2], *ENGLISH]).posts == 0
+    assert classify(SPANISH).posts == 0
+    assert classify(EUROPEAN[:2]).variety is None, "fewer than three posts"
+    galician = [
+        "Onte fun á praia coa miña irmá e estou a ver o partido",
+        "Xa non sei que facer con tanto traballo nesta semana",
+        "A xente desta vila é moi boa e sempre axuda aos veciños",
+        "Hoxe remataron as vacacións e mañá hai que volver á escola",
+    ]
+    assert (classify(galician).variety, classify(galician).posts) == (None, 0)
 
 
-def test_hints_are_counted_post_by_post() -> None:
-    column = list(hints()).index("voce")
-    assert np.array_equal(counted(["você e você", "tu"])[:, column], [2, 0])
+def test_echo_distance_counts_places_out_of_order() -> None:
+    in_order = "".join(letter * (26 - rank) for rank, letter in enumerate(ECHO_LETTERS))
+    assert echo_distance(in_order) == 0
+    assert echo_distance("") == 26 * 27 // 2, "every letter is missing"
+    assert echo_distance(in_order.replace("a", "")) == 26 + 25, "the first is missing, all others are one place too early"
 
 
-def test_a_reader_weighs_only_what_is_portuguese() -> None:
-    reader = Reader()
-    mixed = reader.read([*EUROPEAN, *ENGLISH[:3]])
-    assert mixed.variety == "pt-PT"
-    assert mixed.weighing is not None
-    assert mixed.weighing.posts == len(EUROPEAN)
-    assert reader.read([*EUROPEAN[:2], *ENGLISH]).variety is None
-    assert reader.read(SPANISH).weighing is None
-    assert reader.alone(reader.post(ENGLISH[0])) is None
-
-
-def test_twitterecho_measures_how_far_letters_are_out_of_order() -> None:
-    in_order = "".join(letter * (26 - rank) for rank, letter in enumerate(echo.ORDER))
-    assert echo.distance(in_order) == 0
-    assert echo.distance("") == 26 * 27 // 2, "every letter is missing"
-    assert echo.distance(in_order.replace("a", "")) == 26 + 25, "the first is missing, all others are one place too early"
-
-
-def test_twitterecho_tells_portuguese_first_and_brazilian_then() -> None:
-    assert echo.prepared("Olá, AVÓ! 123 @ada") == "ola avo"
-    assert echo.brazilian_hints(echo.prepared("Kkkkk tô vendo o ônibus passando rsrs")) == 3.5
-    assert echo.echo_variety(EUROPEAN * 5, farthest=80) == "pt-PT"
-    assert echo.echo_variety(BRAZILIAN * 5, farthest=80) == "pt-BR"
-    assert echo.echo_variety(ENGLISH * 5, farthest=80) is None
-    assert echo.echo_variety([]) is None
+def test_echo_variety_identifies_portuguese_first() -> None:
+    assert echo_words("Olá, AVÓ! 123 @ada") == "ola avo"
+    assert echo_hints(echo_words("Kkkkk tô vendo o ônibus passando rsrs")) == 3.5
+    assert echo_variety(EUROPEAN * 5, max_distance=80) == PT_PT
+    assert echo_variety(BRAZILIAN * 5, max_distance=80) == PT_BR
+    assert echo_variety(ENGLISH * 5, max_distance=80) is None
+    assert echo_variety([]) is None

@@ -1,4 +1,4 @@
-"""What people write into location fields, and what is made of it."""
+"""Places found in location fields, descriptions and posts."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from bowerbird.analysis.places.areas import area_named
-from bowerbird.analysis.places.index.entries import Level
-from bowerbird.analysis.places.index.gazetteer import is_built, open_gazetteer
-from bowerbird.analysis.places.opened import resolver_in
-from bowerbird.analysis.places.prose import described, told
+from bowerbird.analysis.places.classifier import find_area
+from bowerbird.analysis.places.gazetteer import Level, is_built, open_gazetteer
+from bowerbird.analysis.places.resolver import open_resolver
 from bowerbird.errors import UserError
 from bowerbird.evaluate.places import labels
 from bowerbird.settings import load_settings
 
-RESOLVER = resolver_in(load_settings().cache_folder)
+RESOLVER = open_resolver(load_settings().cache_folder)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +39,7 @@ RESOLVER = resolver_in(load_settings().cache_folder)
         ("Köln, Deutschland", "Köln", "DE"),
     ],
 )
-def test_a_city_is_found_by_itself_or_by_what_stands_beside_it(text: str, city: str, country: str) -> None:
+def test_best_returns_city_alone_or_with_container(text: str, city: str, country: str) -> None:
     found = RESOLVER.best(text)
     assert found is not None
     assert (found.entry.name, found.entry.country, found.entry.level) == (city, country, Level.CITY)
@@ -62,7 +60,7 @@ def test_a_city_is_found_by_itself_or_by_what_stands_beside_it(text: str, city: 
         ("UK", "GB"),
     ],
 )
-def test_a_country_is_found_in_many_spellings(text: str, country: str) -> None:
+def test_best_returns_country_in_many_spellings(text: str, country: str) -> None:
     found = RESOLVER.best(text)
     assert found is not None
     assert found.entry.country == country
@@ -83,22 +81,130 @@ def test_a_country_is_found_in_many_spellings(text: str, country: str) -> None:
         "\x00" * 40,
     ],
 )
-def test_what_is_no_place_gives_none(text: str) -> None:
+def test_best_returns_none_for_text_without_place(text: str) -> None:
     assert RESOLVER.best(text) is None
 
 
-def test_a_name_is_surer_beside_its_country_than_alone() -> None:
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("N Y", "New York"),
+        ("N. Y.", "New York"),
+        ("n y c", "New York City"),
+        ("Buffalo, N. Y.", "Buffalo"),
+        ("Washington, D C", "Washington"),
+        ("Austin T X", "Austin"),
+        ("L A", "Los Angeles"),
+        ("u s a", "United States"),
+        ("O A K L A N D", "Oakland"),
+    ],
+)
+def test_best_spaced_initials_are_joined(text: str, name: str) -> None:
+    found = RESOLVER.best(text)
+    assert found is not None
+    assert (found.entry.name, found.entry.country) == (name, "US")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Y", "y", "O", "X Y", "N&Y", "Ö", "A", "Sad", "pa", "Pain", "End"],
+)
+def test_best_single_letters_and_short_translations_are_no_places(text: str) -> None:
+    assert RESOLVER.best(text, 0.45) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("Me", "me", "Here", "Home", "He/Him", "SHE/HER", "they/them", "In", "Or", "us", "us all", "Join us:"),
+        *("just me", "right where you left me", "LOVE ME", "IN YOUR MIND", "I AM", "why not, be", "ALL", "YES", "DAD"),
+        *("Ask Google", "IG: someone", "White House", "West Coast", "Great Lakes", "North East", "CNN", "NBC", "6:30pm ET"),
+    ],
+)
+def test_best_common_words_are_no_places(text: str) -> None:
+    assert RESOLVER.best(text, 0.45) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "region"),
+    [
+        ("Portland me", "Portland", "ME"),
+        ("Albany ga", "Albany", "GA"),
+        ("Carlisle Pa", "Carlisle", "PA"),
+        ("Smyrna Tn", "Smyrna", "TN"),
+        ("Greenwood In", "Greenwood", "IN"),
+        ("Mason texas, USA", "Mason", "TX"),
+        ("Douglas County, CO", "Colorado", "CO"),
+        ("San Francisco, CA | San Jose", "San Francisco", "CA"),
+    ],
+)
+def test_best_state_after_name_decides_in_any_spelling(text: str, name: str, region: str) -> None:
+    found = RESOLVER.best(text)
+    assert found is not None
+    assert (found.entry.name, found.entry.country, found.entry.region) == (name, "US", region)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("North Carolina USA", "North Carolina"),
+        ("Western North Carolina", "North Carolina"),
+        ("NE Ohio", "Ohio"),
+        ("SE PA", "Pennsylvania"),
+        ("The Bay Area", "San Francisco"),
+        ("USA 🇺🇸", "United States"),
+    ],
+)
+def test_best_longest_name_counts_before_shorter_one(text: str, name: str) -> None:
+    found = RESOLVER.best(text)
+    assert found is not None
+    assert (found.entry.name, found.entry.country) == (name, "US")
+
+
+@pytest.mark.parametrize("text", ["South America", "north america", "All over North America", "Africa, Asia & Central America"])
+def test_best_continents_are_not_united_states(text: str) -> None:
+    assert RESOLVER.best(text, 0.45) is None
+
+
+def test_best_code_that_is_a_word_is_less_certain_than_other_codes() -> None:
+    code, word = RESOLVER.best("TX"), RESOLVER.best("IN")
+    assert code is not None
+    assert word is not None
+    assert word.confidence < code.confidence
+
+
+@pytest.mark.parametrize(
+    ("text", "country"),
+    [
+        ("Iraq - Kurdistan", "IQ"),
+        ("Milano (MI)", "IT"),
+        ("London, Ontario", "CA"),
+        ("Reading, UK", "GB"),
+        ("Toronto, ON", "CA"),
+        ("Wallins Creek, KY", "US"),
+        ("Columbia", "US"),
+        ("Maputo, Mozambique", "MZ"),
+        ("Santa Carla, CA", "US"),
+    ],
+)
+def test_best_container_decides_country(text: str, country: str) -> None:
+    found = RESOLVER.best(text)
+    assert found is not None
+    assert found.entry.country == country
+
+
+def test_best_confidence_is_higher_with_country() -> None:
     alone, beside = RESOLVER.best("Valencia"), RESOLVER.best("Valencia, Spain")
     assert alone is not None
     assert beside is not None
     assert alone.confidence < beside.confidence
 
 
-def test_who_names_two_cities_gets_two_candidates_in_order() -> None:
+def test_resolve_two_cities_returns_both_in_order() -> None:
     assert [each.entry.name for each in RESOLVER.resolve("Lisbon / Berlin")] == ["Lisbon", "Berlin"]
 
 
-def test_a_point_belongs_to_the_city_around_it_and_the_open_sea_to_none() -> None:
+def test_nearest_returns_surrounding_city_and_none_at_sea() -> None:
     gazetteer = RESOLVER.gazetteer
     assert getattr(gazetteer.nearest(-77.0238, 38.8947), "name", None) == "Washington"
     assert getattr(gazetteer.nearest(-106.45, 31.78), "country", None) == "US"
@@ -115,8 +221,8 @@ def test_a_point_belongs_to_the_city_around_it_and_the_open_sea_to_none() -> Non
         ("I love Paris", None),
     ],
 )
-def test_a_description_names_a_place_only_where_it_says_so(text: str, city: str | None) -> None:
-    found = described(text, RESOLVER)
+def test_in_description_requires_explicit_place(text: str, city: str | None) -> None:
+    found = RESOLVER.in_description(text)
     assert (found.entry.name if found else None) == city
 
 
@@ -130,28 +236,28 @@ def test_a_description_names_a_place_only_where_it_says_so(text: str, city: str 
         ("Believe in Hope", (), None),
     ],
 )
-def test_a_post_names_a_place_after_a_preposition_or_as_a_hashtag(text: str, tags: tuple[str, ...], city: str | None) -> None:
-    found = told(text, tags, RESOLVER)
+def test_in_post_reads_prepositions_and_hashtags(text: str, tags: tuple[str, ...], city: str | None) -> None:
+    found = RESOLVER.in_post(text, tags)
     assert (found.entry.name if found else None) == city
 
 
-def test_text_is_never_as_sure_as_a_profile() -> None:
-    said, profile = told("Heavy rain in Lisbon", (), RESOLVER), RESOLVER.best("Lisbon")
+def test_in_post_confidence_is_lower_than_best() -> None:
+    said, profile = RESOLVER.in_post("Heavy rain in Lisbon", ()), RESOLVER.best("Lisbon")
     assert said is not None
     assert profile is not None
     assert said.confidence < profile.confidence
 
 
-def test_a_name_in_a_crawl_file_means_a_city_a_region_or_a_country() -> None:
-    city, region, country = (area_named(name, RESOLVER) for name in ("Lisbon", "California", "Portugal"))
+def test_find_area_returns_city_region_or_country() -> None:
+    city, region, country = (find_area(name, RESOLVER) for name in ("Lisbon", "California", "Portugal"))
     assert city.box.holds(-9.14, 38.72)
     assert (city.country, region.country, region.region, country.country) == ("", "US", "CA", "PT")
     assert country.box.holds(-8.61, 41.15)
     with pytest.raises(UserError, match="box ="):
-        area_named("Nowhereville on Sea", RESOLVER)
+        find_area("Nowhereville on Sea", RESOLVER)
 
 
-def test_an_index_is_built_once_and_then_only_opened(tmp_path: Path) -> None:
+def test_open_gazetteer_builds_index_once(tmp_path: Path) -> None:
     assert not is_built(tmp_path, smallest=500_000)
     first = open_gazetteer(tmp_path, smallest=500_000)
     assert is_built(tmp_path, smallest=500_000)
@@ -161,7 +267,7 @@ def test_an_index_is_built_once_and_then_only_opened(tmp_path: Path) -> None:
     assert first.find("Lisbon") == second.find("Lisbon") != ()
 
 
-def test_the_labels_of_the_evaluation_can_be_read() -> None:
+def test_evaluation_labels_are_complete() -> None:
     known = labels().values()
     assert len(known) == 500
     assert sum(label.is_seen for label in known) == 260

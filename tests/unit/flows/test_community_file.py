@@ -6,8 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from bowerbird.analysis.community.describing import EXAMPLES, described, example, generated
-from bowerbird.analysis.community.world import code_of, country, share_of_speakers
+from bowerbird.community.countries import (
+    EXAMPLES,
+    code_of,
+    country,
+    description,
+    example,
+    generate_description,
+    share_of_speakers,
+)
 from bowerbird.errors import FlowError, UserError
 from bowerbird.flows.files.community_file import parse_community
 from bowerbird.flows.files.crawl_file import parse_crawl
@@ -38,15 +45,15 @@ def test_a_packaged_example_says_what_belongs_to_its_country(code: str) -> None:
 
 
 @pytest.mark.parametrize("code", ["US", "CH", "NO", "IN", "BR", "AQ"])
-def test_every_country_can_be_described(code: str) -> None:
-    found = parsed(generated(country(code)))
+def test_every_country_can_be_description(code: str) -> None:
+    found = parsed(generate_description(country(code)))
     assert found.countries == (code,)
     assert found.zones == country(code).zones
 
 
 def test_what_is_no_country_is_refused_with_a_hint() -> None:
     with pytest.raises(UserError, match="did you mean 'Portugal'"):
-        described("portugl")
+        description("portugl")
 
 
 @pytest.mark.parametrize(("text", "code"), [("pt", "PT"), ("Portugal", "PT"), (" united kingdom ", "GB"), ("Nowhere", "NOWHERE")])
@@ -64,7 +71,7 @@ def test_a_country_is_known_by_its_code_or_its_name(text: str, code: str) -> Non
         ('[time]\nzones = ["Europe/Lisboa"]', "is no time zone"),
         ('[languages]\nown = ["pt-PT"]', "is no code of a language"),
         ('[languages]\nown = ["pt"]\nvarieties = ["pt-AO"]', "nobody here can tell 'pt-AO'"),
-        ('yes = 1.5\n[places]\ncountries = ["PT"]', "above 0.5 and below 1"),
+        ('yes = 1.5\n[places]\ncountries = ["PT"]', "at least 0.5 and below 1"),
         ('rule = "ecko"\n[places]\ncountries = ["PT"]', "did you mean 'echo'"),
         ('[words]\nown = [""]', "holds words or names"),
     ],
@@ -76,11 +83,12 @@ def test_mistakes_name_the_line_and_what_is_allowed(text: str, message: str) -> 
 
 def test_any_kind_of_evidence_is_enough() -> None:
     assert parsed('[words]\nown = ["astronomer"]').own_words == ("astronomer",)
+    assert parsed("[words]\nlearn = true").learns_words
     assert parsed('[time]\nzones = ["Asia/Tokyo"]').zones == ("Asia/Tokyo",)
 
 
 def test_a_crawl_file_names_a_description_or_holds_it(tmp_path: Path) -> None:
-    (tmp_path / "pt.toml").write_text(described("PT"), encoding="utf-8")
+    (tmp_path / "pt.toml").write_text(description("PT"), encoding="utf-8")
     named = parse_crawl(CRAWL.format(more='community.file = "pt.toml"'), tmp_path / "crawl.toml", vocabulary())
     held = parse_crawl(
         CRAWL.format(more='community = {places.countries = ["IT"], words.search = ["buongiorno"]}'),

@@ -61,7 +61,7 @@ def test_a_flag_nobody_told_is_false() -> None:
         ("followers", "compare it, as in: followers < 10"),
         ("news == 3", "compares 'news', which is either true or not"),
         ("judged('language', 'english')", "asks for the language 'english', which no judge says: write a code such as 'pt'"),
-        ("judged('variety', 'pt')", "which no judge says: write 'pt-PT' or 'pt-BR'"),
+        ("judged('variety', 'pt')", "which no judge says: write 'pt-PT', 'pt-BR' or 'mixed'"),
         ("depth < 'three'", "compares the text 'three' with the number depth"),
         ("language < 'pt'", "texts know ==, !=, in and contains"),
         ("depth contains 'x'", "'contains' with a number"),

@@ -78,7 +78,7 @@ def estimated(graph: Graph, calls: int, seed: int, name: str = "rwrw") -> float:
     nodes = {node.node: node for node in walk.nodes()}
     trace = [step for node in nodes.values() for step in node.steps]
     pending = [clock for node in nodes.values() for clock in node.pending]
-    steps = sampling.up_to_the_slowest(trace, pending)
+    steps = sampling.until_slowest_walker(trace, pending)
     return sampling.mean(sampling.walks(steps, lambda key, degree: nodes[key].listed, jump=JUMP))
 
 

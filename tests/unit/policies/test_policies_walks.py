@@ -78,9 +78,9 @@ def estimated(name: str, graph: Graph, calls: int, run: int) -> sampling.Estimat
     walked = Walked(name, graph, [f"n{run * 37 % len(graph)}"], run)
     for _ in range(calls):
         walked.call()
-    trace = sampling.up_to_the_slowest(walked.trace()) if name == "frontier" else walked.trace()
+    trace = sampling.until_slowest_walker(walked.trace()) if name == "frontier" else walked.trace()
     taken = sampling.walks(trace, lambda node, degree: degree, is_uniform=name == "mhrw")
-    return sampling.estimate(sampling.without_start(taken))
+    return sampling.estimate(sampling.without_burn_in(taken))
 
 
 SMALL = grown(600, 3, seed=1)
@@ -181,7 +181,7 @@ def test_frontier_sampling_gives_a_small_piece_of_the_graph_its_share() -> None:
         walked = Walked(name, graph, list(graph), walkers=1)
         for _ in range(400):
             walked.call()
-        trace = sampling.up_to_the_slowest(walked.trace()) if name == "frontier" else walked.trace()
+        trace = sampling.until_slowest_walker(walked.trace()) if name == "frontier" else walked.trace()
         shares[name] = sampling.mean(sampling.walks(trace, lambda node, degree: node.startswith("t")))
     assert shares["frontier"] == pytest.approx(0.5, abs=0.07)
     assert shares["rwrw"] > 0.7

@@ -1,5 +1,5 @@
-"""Where people and posts are, worked out offline: an index of places, a reader of what people write, and a judge over areas.
+"""Places of accounts and posts, worked out offline.
 
-`open_gazetteer(folder)` opens the index (built once per version), `Resolver(gazetteer)` turns text into candidates with a
-confidence, `AreaLocator(areas, resolver)` says which areas an account or a post belongs to.
+`open_resolver(folder)` opens the index of places; `Resolver` finds places in text; `PlaceClassifier` labels accounts and posts
+with the areas of a crawl.
 """

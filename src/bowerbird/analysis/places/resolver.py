@@ -1,146 +1,479 @@
-"""Reads where somebody says to be: text in, candidates out, each with a confidence.
+"""Find places in text: the location field of a profile, a description, a post.
 
-A name alone may mean many places: the larger one is likelier, and another name beside it (`Paris, TX`) decides. What is no
-place at all (`in your heart`) should give nothing: words that are also villages count only beside their region.
+A location field is read in four steps. (1) Coordinates and flags are read directly; addresses and numbers are removed. (2) The
+rest is split into alternatives (`Lisbon / Berlin`), and each alternative into parts, from small to large (`Paris, TX`). (3) Each
+part is looked up as a whole, then by the names inside it; each name found is a `Mention` with every place it may mean. (4) The
+mentions of one alternative decide together: a city that another mention contains (`Paris, TX`) before a country or region, and
+that before the largest city. Words that belong to no place lower the confidence: the text may be a slogan or a joke. Ordinary
+words that are also villages (`Surprise`) count only beside their region.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
+from math import log10
+from pathlib import Path
+from typing import NamedTuple
 
-from msgspec import structs
+from msgspec import Struct, structs
 
-from bowerbird.analysis.places import phrases
-from bowerbird.analysis.places.index.entries import Level
-from bowerbird.analysis.places.index.gazetteer import Gazetteer, Hit
-from bowerbird.analysis.places.index.names import fold
-from bowerbird.analysis.places.weighing import Candidate, Mention, explains, lone_city, named_container, ranked, supported_city
-from bowerbird.analysis.places.wording import IS_WORD
+from bowerbird.analysis.places.gazetteer import Entry, Gazetteer, Hit, Level, fold, open_gazetteer
+from bowerbird.analysis.places.tables import ORDINARY_WORDS, WORD_CODES
 
-__all__ = ["Candidate", "Resolver"]
+MIN_CONFIDENCE = 0.5
+_MAX_LENGTH = 300
+_MAX_WORDS = 4
+"""Words of the longest name that is looked up inside a longer part."""
+_DECAY = 0.88
+"""The confidence is multiplied by this for each word that belongs to no place."""
 
-_LONGEST = 300
-_BOTH = frozenset({"LA", "L.A", "L.A."})
-"""Abbreviations of cities that are words otherwise."""
-_MOST_WORDS = 4
-"""Words of the longest name that is looked for inside a longer text."""
+_POINT = re.compile(r"(-?\d{1,2}\.\d{2,})\s*,\s*(-?\d{1,3}\.\d{2,})")
+_FLAG = re.compile("([\U0001f1e6-\U0001f1ff])([\U0001f1e6-\U0001f1ff])")
+_NOISE = re.compile(r"https?://\S+|www\.\S+|\S+@\S+\.\S+|(?<!\w)@\w+|\b[A-Z]{0,2}\d[\w-]*\b")
+_INITIALS = re.compile(r"(?<![\w'\u2019])[A-Za-z](?:\.? [A-Za-z])+(?![\w'\u2019])")
+_CONTINENTS = re.compile(r"\b(?:north|south|central|latin) america\b", re.IGNORECASE)
+_POSSESSIVE = re.compile(r"['\u2019]s\b")
+_ALTERNATIVES = re.compile(
+    r"\s*(?:[/\\|•·∙&→✈➡;~+*=☆★♥»>\n]|\s(?:and|or|y|et|und|e|ou|to|via|then|now|formerly|by way of|but)\s)\s*",
+    re.IGNORECASE,
+)
+_PARTS = re.compile(r"\s*(?:[,:()\[\]{}\u2013—،、\uff0c…!?\"“”]|\s-+\s?|-+\s|(?<=\w{4})\.\s|\.$)\s*")
+_WORD = re.compile(r"[^\W_]+(?:[.'\u2019\-][^\W_]+)*\.?")
+_CAMEL = re.compile(r"(?<=[a-zà-ÿ])(?=[A-Z])")
+_SIDES = """n s e w ne nw se sw north south east west northern southern eastern western
+northeast northwest southeast southwest upper lower mid"""
+_PREFIX_WORDS = """the greater near nr around from in at based living live lives located downtown metro city of outside
+originally currently born raised somewhere en em à a de desde im aus uit i now deep beautiful sunny lovely great always my home
+area just here mostly usually proudly proud historic old state country via out central capital"""
+_SUFFIX_WORDS = "area metro region city suburbs based born native bound state province the county downtown and of"
+_PREFIXES = frozenset((*_SIDES.split(), *_PREFIX_WORDS.split()))
+_SUFFIXES = frozenset(_SUFFIX_WORDS.split())
+_FILLERS = _PREFIXES | _SUFFIXES
+"""Words beside a name that say nothing for or against it."""
+_CERTAIN_CODES = frozenset({"LA", "US"})
+"""Abbreviations that are ordinary words only in lower-case letters."""
+
+_MAX_PROSE = 2_000
+_PIN = re.compile("[📍📌🏠🏡]\ufe0f?\\s*([^|\\n•·📍📌🏠🏡]{2,60})")
+_BASED_IN = re.compile(
+    r"\b(?:[Bb]ased|[Ll]iving|[Ll]ives?|[Ll]ocated|[Rr]esiding|[Bb]orn(?: and raised)?|[Rr]aised|[Nn]ative|[Mm]oro|[Vv]ivo)"
+    r"\s+(?:in|at|near|of|em|en)\s+(\w[^.|\n•;!?]{1,50})"
+)
+_SECTIONS = re.compile(r"[|\n•·]")
+_PREPOSITION = re.compile(
+    r"\b(?:[Ii]n|[Nn]ear|[Ff]rom|[Ee]m|[Ee]n|[Nn]o|[Nn]a|[Ss]ur|[Bb]ei|[Aa]us|[Nn]ach|[Dd]a|[Àà])\s+"
+    r"((?:(?:St|Mt|Ft)\.\s)?[A-ZÀ-Þ][\w'\u2019-]+(?:,?\s[A-ZÀ-Þ][\w'\u2019-]+){0,3})"
+)
+_LARGE_CITY = 100_000
+_MIN_TAG_LENGTH = 5
+"""Shorter hashtags may abbreviate anything."""
+
+
+class Candidate(Struct, frozen=True, gc=False):
+    """A place that a text may mean."""
+
+    entry: Entry
+    confidence: float
+    point: tuple[float, float] | None = None
+    """Longitude and latitude, if the text contains them."""
+
+
+class Mention(NamedTuple):
+    """A stretch of words that is the name of some place."""
+
+    hits: tuple[Hit, ...]
+    words: int
+    is_whole: bool
+    """The part of the text consists of this name."""
+    is_capital: bool = True
+    is_ordinary: bool = False
+    """The name is an ordinary word, and a place only beside its region: `Surprise, AZ`."""
+    max_confidence: float = 1.0
+    """0: the name places the names beside it, but never a text by itself, such as `me` in `Portland me`."""
 
 
 class Resolver:
-    """Turns the text of a location field into candidates. The same text always gives the same."""
+    """Finds places in text. The same text always gives the same result."""
 
     def __init__(self, gazetteer: Gazetteer) -> None:
         self.gazetteer = gazetteer
         self.resolve = lru_cache(maxsize=100_000)(self._resolve)
 
-    def best(self, text: str, least: float = 0.5) -> Candidate | None:
-        """The likeliest place, if it is likely enough."""
-        found = self.resolve(text)
-        return found[0] if found and found[0].confidence >= least else None
+    def best(self, text: str, least: float = MIN_CONFIDENCE) -> Candidate | None:
+        """Return the most probable place of a location field, or None if it is less certain than `least`."""
+        candidates = self.resolve(text)
+        return candidates[0] if candidates and candidates[0].confidence >= least else None
+
+    def in_description(self, text: str) -> Candidate | None:
+        """Return the place that an account names as its own in its description."""
+        text = text[:_MAX_PROSE]
+        explicit = [match[1] for pattern in (_PIN, _BASED_IN) for match in pattern.finditer(text)]
+        for place in explicit:
+            if found := self.best(place, 0.55):
+                return _scaled(found, 0.85)
+        for section in _SECTIONS.split(text):
+            found = self.best(section, 0.94) if len(section.split()) <= 5 else None
+            if found is not None and found.entry.level is Level.CITY:
+                return _scaled(found, 0.75)
+        return None
+
+    def in_post(self, text: str, tags: Sequence[str]) -> Candidate | None:
+        """Return the place that a post names after a preposition such as `in`, or as a hashtag."""
+        names = [match[1] for match in _PREPOSITION.finditer(_without_noise(text[:_MAX_PROSE]))]
+        for name in (*names, *(tag for tag in tags if len(tag) >= _MIN_TAG_LENGTH)):
+            found = self.best(name, 0.8)
+            if found is None:
+                continue
+            if found.entry.level is not Level.CITY or found.entry.population >= _LARGE_CITY:
+                return _scaled(found, 0.65)
+        return None
 
     def _resolve(self, text: str) -> tuple[Candidate, ...]:
-        text = text[:_LONGEST]
-        if point := phrases.point_in(text):
-            near = self.gazetteer.nearest(*point)
-            return (Candidate(near, 0.97, point),) if near else ()
-        plain = phrases.without_noise(text)
-        flags = [self._country(code) for code in phrases.flags_in(text)]
-        known_flags = [hit for hit in flags if hit is not None]
-        texts = [plain] if self._named(plain, 1) else phrases.alternatives(plain)
-        found = [best for one in texts if (best := self._alternative(one, known_flags))]
-        if not found and known_flags:
-            found = [Candidate(hit.entry, 0.9) for hit in known_flags]
-        return ranked(found)
+        """Return the places that a location field may mean, most probable first."""
+        text = text[:_MAX_LENGTH]
+        if point := _point(text):
+            town = self.gazetteer.nearest(*point)
+            return (Candidate(town, 0.97, point),) if town else ()
+        plain = _without_noise(text)
+        flags = [hit for country in flags_in(text) if (hit := self._country(country))]
+        texts = [plain] if self._mention(plain, 1) else [each for each in _ALTERNATIVES.split(plain) if each]
+        found = [best for each in texts if (best := self._resolve_alternative(each, flags))]
+        if not found:
+            found = [Candidate(hit.entry, 0.9) for hit in flags]
+        return _rank(found)
 
     def _country(self, code: str) -> Hit | None:
         hits = self.gazetteer.find(code)
         return next((hit for hit in hits if hit.entry.level is Level.COUNTRY and hit.entry.country == code), None)
 
-    def _alternative(self, text: str, flags: Sequence[Hit]) -> Candidate | None:
-        """The likeliest place of one alternative."""
-        parts = phrases.parts(text)
-        mentions, left = self._mentions(parts[-4:] if len(parts) > 6 else parts)
+    def _resolve_alternative(self, text: str, flags: Sequence[Hit]) -> Candidate | None:
+        parts = [part for part in _PARTS.split(text) if any(letter.isalpha() for letter in part)]
+        mentions, unread = self._mentions(parts[-4:] if len(parts) > 6 else parts)
         mentions += [Mention((hit,), 1, is_whole=True) for hit in flags]
-        best = supported_city(mentions) or named_container(mentions) or lone_city(mentions)
+        best = _supported_city(mentions)
+        if best is None:
+            wide, city = _region_or_country(mentions), _largest_city(mentions)
+            is_doubtful = wide is None or (wide.confidence <= 0.5 and city is not None and city.confidence > wide.confidence)
+            best = city if is_doubtful else wide
         if best is None:
             return None
-        # Words that are no place make it likelier that the name is none either: a saying, a slogan, a joke.
-        left += sum(mention.words for mention in mentions if not explains(mention, best.entry))
-        best = structs.replace(best, confidence=round(best.confidence * 0.88 ** min(left, 6), 3))
-        return self._capital(best) if best.entry.region == "DC" else best
+        for mention in mentions:
+            entries = [hit.entry for hit in mention.hits]
+            if not any(
+                entry.number == best.entry.number or best.entry.lies_in(entry) or entry.lies_in(best.entry) for entry in entries
+            ):
+                unread += mention.words
+        entry = self._washington(best.entry) if best.entry.region == "DC" else best.entry
+        return Candidate(entry, round(best.confidence * _DECAY ** min(unread, 6), 3))
 
-    def _capital(self, found: Candidate) -> Candidate:
-        """Washington for its district: the two are the same."""
-        cities = (hit.entry for hit in self.gazetteer.find("Washington") if hit.entry.level is Level.CITY)
-        city = next((entry for entry in cities if entry.region == "DC"), found.entry)
-        return structs.replace(found, entry=city) if found.entry.level is Level.REGION else found
+    def _washington(self, entry: Entry) -> Entry:
+        """Return the city for the District of Columbia, because the two are the same."""
+        if entry.level is not Level.REGION:
+            return entry
+        hits = (hit.entry for hit in self.gazetteer.find("Washington"))
+        return next((each for each in hits if each.level is Level.CITY and each.region == "DC"), entry)
 
     def _mentions(self, parts: Sequence[str]) -> tuple[list[Mention], int]:
+        """Return the names in the parts of one alternative, and how many words belong to none."""
         mentions: list[Mention] = []
-        left = 0
-        # Where there are no capitals at all, or nothing else, they say nothing about names.
-        is_telling = any(part != part.lower() for part in parts) and any(part != part.upper() for part in parts)
+        unread = 0
+        # Capitals mark names only in a text with both capitals and small letters.
+        has_case = any(part != part.lower() for part in parts) and any(part != part.upper() for part in parts)
         for number, part in enumerate(parts):
-            if whole := self._whole(phrases.words(part), is_later=number > 0):
+            if whole := self._whole(tuple(_WORD.findall(part)), is_first=number == 0):
                 mentions.append(whole)
                 continue
-            found, unread = self._inside(phrases.pieces(part), is_telling=is_telling)
-            mentions += found
-            left += unread
-        return mentions, left
+            # Also split `Raleigh-Durham` and `NewYork`.
+            words = tuple(_WORD.findall(_CAMEL.sub(" ", part.replace("-", " "))))
+            at = 0
+            while at < len(words):
+                mention = self._mention_at(words, at, has_case=has_case)
+                if mention is not None:
+                    mentions.append(mention)
+                elif words[at].casefold() not in _FILLERS:
+                    unread += 1
+                at += mention.words if mention else 1
+        return mentions, unread
 
-    def _whole(self, words: tuple[str, ...], *, is_later: bool) -> Mention | None:
-        for tried in dict.fromkeys((words, phrases.trimmed(words))):
-            name = " ".join(tried)
-            # `Austin, tx`: after another name, two letters are an abbreviation however they are written.
-            if mention := self._named(name.upper() if is_later and len(name) == 2 else name, len(tried)):
-                return mention
-        return None
-
-    def _named(self, name: str, words: int, *, is_whole: bool = True) -> Mention | None:
-        hits = self.gazetteer.find(name) if name else ()
-        if not hits:
-            return None
-        is_word = fold(name) in IS_WORD
-        if is_word and len(name.replace(".", "")) <= 3 and name.isupper():
-            hits, is_word = tuple(hit for hit in hits if hit.is_code or name in _BOTH), False
-        return Mention(hits, words, is_whole, _is_capital(name), is_word) if hits else None
-
-    def _inside(self, words: tuple[str, ...], *, is_telling: bool) -> tuple[list[Mention], int]:
-        """Names inside a longer part, longest first; and how many words are left over."""
-        found: list[Mention] = []
-        at, left = 0, 0
-        while at < len(words):
-            mention = self._at(words, at, is_telling=is_telling)
+    def _whole(self, words: tuple[str, ...], *, is_first: bool) -> Mention | None:
+        """Look a part up as one name, with and without words such as `greater` or `area`; the longest name counts."""
+        low, high = 0, len(words)
+        while low < high - 1 and words[low].casefold() in _PREFIXES:
+            low += 1
+        while high > low + 1 and words[high - 1].casefold() in _SUFFIXES:
+            high -= 1
+        ranges = [(start, end) for start in range(low + 1) for end in range(high, len(words) + 1)]
+        for start, end in sorted(ranges, key=lambda each: (each[0] - each[1], -each[0])):
+            name = " ".join(words[start:end])
+            # `Austin, tx`: after another name, two letters are an abbreviation also in small letters.
+            is_raised = not is_first and len(name) == 2 and name != name.upper()
+            mention = self._mention(name.upper() if is_raised else name, end - start)
             if mention is None:
-                left += not phrases.is_filler(words[at])
-            else:
-                found.append(mention)
-            at += mention.words if mention else 1
-        return found, left
-
-    def _at(self, words: tuple[str, ...], at: int, *, is_telling: bool) -> Mention | None:
-        for size in range(min(_MOST_WORDS, len(words) - at), 0, -1):
-            name = " ".join(words[at : at + size])
-            is_last = at and at + size == len(words)
-            if is_last and not is_telling and len(name) == 2:
-                name = name.upper()
-            if is_telling and not _is_capital(name):
                 continue
-            mention = self._named(name, size, is_whole=False)
-            hits = tuple(hit for hit in mention.hits if is_last or not _is_foreign_code(hit)) if mention else ()
-            if mention and hits and (is_telling or not mention.is_word or is_last):
-                return mention._replace(hits=hits)
+            is_county = all(hit.is_alternative and hit.entry.level is Level.REGION for hit in mention.hits)
+            if is_county and end - start < len(words) and end > high:
+                # `North San Diego County`: several states may have a county of this name.
+                continue
+            is_foreign = all(hit.entry.country != "US" for hit in mention.hits)
+            if mention.max_confidence < 1 and is_foreign and (is_first or is_raised):
+                return mention._replace(max_confidence=0.0)
+            return mention
         return None
 
+    def _mention_at(self, words: tuple[str, ...], at: int, *, has_case: bool) -> Mention | None:
+        """Return the longest name that starts at a word of a longer part."""
+        for size in range(min(_MAX_WORDS, len(words) - at), 0, -1):
+            name = " ".join(words[at : at + size])
+            is_last = at > 0 and at + size == len(words)
+            if is_last and len(name) == 2 and name != name.upper():
+                if not has_case and name not in ORDINARY_WORDS:
+                    name = name.upper()
+                elif mention := self._container(name.upper(), size):
+                    return mention
+            if has_case and not _is_capital(name):
+                if is_last and len(name) > 3 and (mention := self._container(name, size)):
+                    return mention
+                continue
+            mention = self._mention(name, size, is_whole=False)
+            if mention is None or not (has_case or not mention.is_ordinary or is_last):
+                continue
+            hits = tuple(hit for hit in mention.hits if not hit.is_code or _is_usual_code(hit, is_last=is_last))
+            if hits:
+                return mention._replace(hits=hits, max_confidence=0.0 if mention.max_confidence < 1 else 1.0)
+        return None
 
-def _is_foreign_code(hit: Hit) -> bool:
-    """Two or three letters that stand for something outside America: inside a sentence more often just letters."""
-    return hit.is_code and hit.entry.country != "US"
+    def _container(self, name: str, words: int) -> Mention | None:
+        """Return the country or region of a name that only places the name before it: `Leon nicaragua`, `Albany Ga`."""
+        is_code = len(name) == 2
+        hits = tuple(
+            hit
+            for hit in self.gazetteer.find(name)
+            if hit.entry.level is not Level.CITY and hit.is_code is is_code and (not is_code or hit.entry.country == "US")
+        )
+        return Mention(hits, words, is_whole=False, max_confidence=0.0) if hits and name not in ORDINARY_WORDS else None
+
+    def _mention(self, name: str, words: int, *, is_whole: bool = True) -> Mention | None:
+        hits = self.gazetteer.find(name) if name else ()
+        letters = name.replace(".", "")
+        is_ordinary = fold(name) in ORDINARY_WORDS and "." not in name[:-1]
+        max_confidence = 0.6 if letters in WORD_CODES else 1.0
+        if is_ordinary and len(letters) <= 3 and letters.isupper():
+            # `IN` may be Indiana, although `in` is a word.
+            is_ordinary = False
+            if letters not in _CERTAIN_CODES:
+                hits = tuple(hit for hit in hits if hit.is_code and hit.entry.level is not Level.CITY)
+        return Mention(hits, words, is_whole, _is_capital(name), is_ordinary, max_confidence) if hits else None
+
+
+@cache
+def open_resolver(folder: Path) -> Resolver:
+    """Return the resolver over the index in a cache folder: one per process; the index is built if it is missing."""
+    return Resolver(open_gazetteer(folder))
+
+
+def flags_in(text: str) -> tuple[str, ...]:
+    """Return the country codes of the flags in a text."""
+    return tuple("".join(chr(ord(mark) - 0x1F1E6 + ord("A")) for mark in pair) for pair in _FLAG.findall(text))
+
+
+def _point(text: str) -> tuple[float, float] | None:
+    """Return longitude and latitude, which some apps write into the location field."""
+    match = _POINT.search(text)
+    if match is None:
+        return None
+    latitude, longitude = float(match[1]), float(match[2])
+    return (longitude, latitude) if abs(latitude) <= 90 and abs(longitude) <= 180 else None
+
+
+def _without_noise(text: str) -> str:
+    """Return the text without addresses, numbers, handles, flags and continents, and with initials joined: `N. Y.` is `NY`."""
+    words = " ".join(_POSSESSIVE.sub("", _NOISE.sub(" ", _FLAG.sub(" ", text))).split())
+    return _INITIALS.sub(_join_initials, _CONTINENTS.sub(" ", words)).strip()
+
+
+def _join_initials(match: re.Match[str]) -> str:
+    letters = "".join(letter for letter in match[0] if letter.isalpha())
+    return letters if letters in ORDINARY_WORDS else letters.upper()
+
+
+def _is_usual_code(hit: Hit, *, is_last: bool) -> bool:
+    """Return True if a code may be meant inside a sentence, where most capitals are words or names."""
+    if hit.entry.level is Level.CITY:
+        return hit.entry.country == "US" and hit.entry.population >= _LARGE_CITY
+    return is_last or hit.entry.country == "US"
 
 
 def _is_capital(name: str) -> bool:
-    """Written as a name: with a capital, or in a script that has none."""
-    first = next((mark for mark in name if mark.isalpha()), "a")
+    """Return True if the name starts with a capital or is in a script without them."""
+    first = next((letter for letter in name if letter.isalpha()), "a")
     return first != first.lower() or first.upper() == first.lower()
+
+
+def _scaled(candidate: Candidate, factor: float) -> Candidate:
+    return structs.replace(candidate, confidence=round(candidate.confidence * factor, 3))
+
+
+def _support(entry: Entry, mention: Mention, *, needs_region: bool = False, is_rare: bool = False) -> float:
+    """Return how strongly a mention supports that the place lies in what it names, or 0.
+
+    `is_rare`: the name usually means something else, so that a container without known towns does not count.
+    """
+    best = 0.0
+    names_state = any(hit.entry.level is Level.REGION and hit.entry.country == "US" for hit in mention.hits)
+    for hit in mention.hits:
+        container = hit.entry
+        is_small = is_rare or entry.population < 10_000
+        if is_small and hit.is_code and container.country != "US" and names_state:
+            # `MI` is Milan's province, and `KY` the Cayman Islands, only beside a town of some size.
+            continue
+        if is_rare and not container.population and _is_rather_city(hit, mention):
+            continue
+        if container.level < entry.level and entry.lies_in(container) and (container.region or not needs_region):
+            is_region = container.level is Level.REGION
+            # Two letters are more often an American state than a country.
+            by_code = 1.95 if is_region and container.country == "US" else 1.0
+            best = max(best, by_code if hit.is_code else 2.0 if is_region else 1.7)
+    return best
+
+
+def _weight(hit: Hit) -> float:
+    return log10(hit.entry.population + 1) - (1.5 if hit.is_alternative else 0.0)
+
+
+def _supported_city(mentions: Sequence[Mention]) -> Candidate | None:
+    """Return the city that another mention puts into its country or region."""
+    best: tuple[float, Entry] | None = None
+    for mention in mentions:
+        if mention.max_confidence == 0:
+            continue
+        others = [other for other in mentions if other is not mention and not other.is_ordinary]
+        containers = [hit.entry for hit in mention.hits if hit.entry.level is not Level.CITY]
+        named = [hit.entry for hit in mention.hits if hit.entry.level is not Level.CITY and not hit.is_code]
+        countries = {entry.country for entry in named if entry.level is Level.COUNTRY}
+        is_region = any(_support(region, other) for region in named if region.population for other in others)
+        largest = max((hit.entry.population for hit in mention.hits if hit.entry.level is Level.CITY), default=0)
+        for hit in mention.hits:
+            if hit.entry.level is not Level.CITY or (hit.is_code and containers) or (hit.is_alternative and countries):
+                continue
+            # `Maputo, Mozambique` is not the island.
+            if hit.entry.country in countries and hit.entry.population < _LARGE_CITY:
+                continue
+            # `Missouri, USA` is the state, although there is a town of this name.
+            if is_region and (hit.is_alternative or hit.entry.population < 300_000):
+                continue
+            is_rare = hit.entry.population * 10 < largest or (hit.is_alternative and hit.entry.population < 50_000)
+            is_famous = hit.entry.population >= _LARGE_CITY and fold(hit.entry.name) in ORDINARY_WORDS
+            needs_region = mention.is_ordinary and not is_famous
+            support = max(
+                (_support(hit.entry, other, needs_region=needs_region, is_rare=is_rare) for other in others), default=0.0
+            )
+            score = support * 10 + _weight(hit) - hit.is_alternative
+            if support and (best is None or score > best[0]):
+                best = score, hit.entry
+    return Candidate(best[1], 0.95) if best else None
+
+
+def _region_or_country(mentions: Sequence[Mention]) -> Candidate | None:
+    """Return the region or country that is named, unless the name is first of all that of a city."""
+    best: tuple[float, Candidate] | None = None
+    for mention in mentions:
+        if mention.is_ordinary or mention.max_confidence == 0:
+            continue
+        for hit in mention.hits:
+            if hit.entry.level is Level.CITY or _is_rather_city(hit, mention):
+                continue
+            is_inside = any(_support(hit.entry, other) for other in mentions if other is not mention)
+            score = _region_score(hit) + 5 * (is_inside and hit.entry.level is Level.REGION) - hit.is_alternative
+            confidence = 0.95 if hit.entry.level is Level.COUNTRY else 0.9
+            if hit.is_code and hit.entry.country != "US":
+                confidence = 0.6
+            if not mention.is_whole:
+                confidence -= 0.12
+                if hit.entry.level is Level.REGION and not hit.entry.population and not is_inside:
+                    # Many unusual regions have names that are words of a sentence.
+                    confidence = 0.5
+            if best is None or score > best[0]:
+                best = score, Candidate(hit.entry, min(confidence, mention.max_confidence))
+    return best[1] if best else None
+
+
+def _region_score(hit: Hit) -> float:
+    if hit.entry.level is Level.COUNTRY:
+        return 6.0 if hit.is_code else 9.0
+    if hit.entry.country == "US":
+        return 9.5
+    # A region without population is one whose towns are not known.
+    return 8.0 if hit.entry.population else 5.0
+
+
+def _is_rather_city(hit: Hit, mention: Mention) -> bool:
+    """Return True if a name of a region more often means a city: `New York`, but not `Washington`."""
+    has_towns = hit.entry.population > 0
+    cities = [each for each in mention.hits if each.entry.level is Level.CITY]
+    largest = max((each.entry.population for each in cities if not (each.is_alternative and has_towns)), default=0)
+    if hit.entry.level is Level.COUNTRY or hit.is_code:
+        return hit.is_code and largest > 1_000_000
+    if hit.entry.country == "US":
+        return hit.entry.region == "NY" and largest > 1_000_000
+    return largest >= (100_000 if has_towns else 15_000)
+
+
+def _largest_city(mentions: Sequence[Mention]) -> Candidate | None:
+    """Return the most probable city where no mention supports another; of two cities usually the first."""
+    found = [city for mention in mentions if (city := _lone_city(mention))]
+    if not found:
+        return None
+    least = found[0].confidence + 0.15
+    return next((each for each in found[1:] if each.confidence > least), found[0])
+
+
+_CONFIDENCE_BY_POPULATION = (
+    (3_000_000, 0.93),
+    (1_000_000, 0.9),
+    (300_000, 0.82),
+    (100_000, 0.72),
+    (50_000, 0.62),
+    (15_000, 0.5),
+    (5_000, 0.35),
+)
+
+
+def _lone_city(mention: Mention) -> Candidate | None:
+    """Return the largest city of a name; less certain if the name is short, in small letters, or shared."""
+    cities = sorted((hit for hit in mention.hits if hit.entry.level is Level.CITY), key=_weight, reverse=True)
+    if not cities or mention.is_ordinary or mention.max_confidence == 0:
+        return None
+    first, rest = cities[0], cities[1:]
+    people = first.entry.population
+    confidence = next((value for least, value in _CONFIDENCE_BY_POPULATION if people >= least), 0.2)
+    if first.is_alternative or first.is_code:
+        confidence -= 0.1
+    if mention.words > 1:
+        confidence += 0.1
+    elsewhere = [hit.entry.population for hit in rest if hit.entry.country != first.entry.country]
+    if not elsewhere:
+        confidence += 0.08
+    if not mention.is_capital and mention.words == 1:
+        confidence -= 0.05
+    if max(elsewhere, default=0) > 0.3 * people:
+        confidence -= 0.1
+    if first.is_code and first.entry.country != "US":
+        # An airport code: most users who write three capitals mean something else.
+        confidence = min(confidence, 0.4)
+    confidence = min(confidence, 0.95)
+    return Candidate(first.entry, confidence if mention.is_whole else confidence - 0.07)
+
+
+def _rank(found: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """Order the alternatives: each place once, most probable first, and earlier before later."""
+    weights: dict[int, float] = {}
+    for place, each in enumerate(found):
+        weights.setdefault(each.entry.number, each.confidence - 0.12 * place + 0.05 * (each.entry.level is Level.CITY))
+    by_place = {each.entry.number: each for each in found}
+    countries = len({each.entry.country for each in found})
+    # Several countries lower the confidence: the account is in one of them at a time.
+    factor = 1.0 if countries < 2 else 0.9 if len(by_place) < 3 else 0.7
+    order = sorted(by_place.values(), key=lambda each: -weights[each.entry.number])
+    return tuple(structs.replace(each, confidence=round(each.confidence * factor, 3)) for each in order)

@@ -25,9 +25,10 @@ def show_community(output: Output, counts: CommunityCounts) -> None:
         output.line(f"Of those whom members mention and who are decided, {share:.0%} belong.")
     if counts.missed is not None:
         output.line(_missed(counts))
-    if counts.weights is not None:
-        examples, persons = counts.weights["examples"], counts.weights["persons"]
-        output.line(f"How neighbours count was estimated from {examples:,} accounts, {persons:,} of them decided by people.")
+    if counts.learned is not None:
+        examples, persons, prior = (counts.learned[name] for name in ("examples", "persons", "prior"))
+        output.line(f"Share of members among judged accounts (prior): {prior:.0%}.")
+        output.line(f"Weights of neighbours were estimated from {examples:,} accounts, {persons:,} of them decided by people.")
 
 
 def _missed(counts: CommunityCounts) -> str:
@@ -66,9 +67,12 @@ def show_why(output: Output, who: str, now: Sequence[Said], before: Sequence[Sai
         output.line(f"Nothing is said of {printable(who)} now.")
     for said in now:
         output.line(f"{printable(who)}: {said.value} ({said.confidence:.0%}), {_by(said)} at {said.at:%Y-%m-%d %H:%M}")
+        probability, prior = said.evidence.get("probability"), said.evidence.get("prior")
+        if isinstance(probability, int | float) and isinstance(prior, int | float):
+            output.line(f"Probability of membership: {probability:.1%} (prior {prior:.1%}).")
         rows = [(sign.what, f"{sign.weight:+.1f}", printable(sign.found)) for sign in signs_of(said.evidence)]
         if rows:
-            output.table("", ("evidence", "weight", "found"), rows)
+            output.table("", ("sign", "weight", "found"), rows)
         if note := said.evidence.get("note"):
             output.line(f"Note: {printable(note)}")
     if around is not None:

@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from bowerbird.analysis.community.describing import described
 from bowerbird.cli.demo_stage.happening import happening
+from bowerbird.community.countries import description
 from bowerbird.simulated.faults import Faults
 from bowerbird.simulated.service import Setup, SimulatedService
 from bowerbird.simulated.world import WorldSettings
@@ -96,7 +96,7 @@ def community(now: datetime, seed: int) -> Other:
         about="a community is collected beside it, with modules",
         setup=Setup(dialect="mastodon", world=world, domain="village.example", faults=_FAULTS), seeds=members,
         crawl_file=_COMMUNITY_FILE + "".join(f'\n[[places]]\nname = "{name}"\nby = "none"\n' for name in _PLACES),
-        seeds_file="portugal-members.txt", files={"portugal-community.toml": described("PT")},
+        seeds_file="portugal-members.txt", files={"portugal-community.toml": description("PT")},
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bowerbird.analysis.captured import PUBLISHED, Part
+from bowerbird.analysis.capture_rate import PUBLISHED, Part
 from bowerbird.cli.screens.output import Output
 from bowerbird.reports.audits import Audited
 

@@ -22,13 +22,13 @@ select j.judge, j.version, j.subject, j.id, u.handle, j.value, j.reason, j.confi
 from judgements j left join users u on j.subject = 'user' and u.id = j.id
 where coalesce(u.opts_out, 0) = 0;
 
--- How much each kind of neighbour counts, as estimated from judged accounts; the newest of a judge is used.
-create table relation_weights (
+-- What a classifier learned from judged accounts: the prior, weights of neighbours and of words. The newest is used.
+create table community_models (
     entry {serial},
     judge text not null,
-    weights text not null,            -- JSON
+    learned text not null,            -- JSON
     examples bigint not null,
     persons bigint not null,          -- of these, how many a person decided
-    decided bigint not null,          -- how many accounts were judged yes or no then
+    judged bigint not null,           -- how many accounts were judged then
     at bigint not null
 );

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from msgspec import Struct, structs
 
-from bowerbird.analysis.community.describing import described
 from bowerbird.app import Crawl
 from bowerbird.clock import VirtualClock, run_virtual
+from bowerbird.community.countries import description
 from bowerbird.evaluate.community.figures import Course, figures_of, read_course
 from bowerbird.evaluate.coverage.scenes import budget
 from bowerbird.evaluate.laboratory import Laboratory
@@ -134,5 +134,5 @@ class _Run:
 
 def _description(name: str) -> str:
     """Portugal; for TwitterEcho's order with its rule, and without neighbours."""
-    text = described("PT")
+    text = description("PT")
     return text if name == "ours" else f'rule = "echo"\n{text}'.replace("on = true", "on = false")

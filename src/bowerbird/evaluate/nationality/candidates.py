@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from bowerbird.analysis.community.judge import Written
+from bowerbird.community.classifier import Written
 from bowerbird.model import Post, PostKind, User
 from bowerbird.model.subjects.community import YES, Neighbours
 from bowerbird.providers.twitter_v1.reading.shapes import Account, Tweet, post_of, user_of

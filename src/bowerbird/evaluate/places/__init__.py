@@ -16,10 +16,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bowerbird.analysis.places.index.entries import Level
-from bowerbird.analysis.places.index.names import fold
-from bowerbird.analysis.places.opened import resolver_in
-from bowerbird.analysis.places.resolver import Candidate, Resolver
+from bowerbird.analysis.places.gazetteer import Level, fold
+from bowerbird.analysis.places.resolver import Candidate, Resolver, open_resolver
 from bowerbird.errors import UserError
 from bowerbird.settings import load_settings
 
@@ -43,7 +41,7 @@ def evaluate_places(
     if not (folder / _LOCATIONS).is_file():
         raise UserError(f"{folder} has no {_LOCATIONS}; name the folder that holds the evaluation data")
     say("opening the index of places (the first time on a machine it is built)")
-    resolver = resolver_in(load_settings().cache_folder)
+    resolver = open_resolver(load_settings().cache_folder)
     rows = list(_rows(folder / _LOCATIONS))
     texts = _chosen(sorted({row["raw_location"] for row in rows}), most)
     rows = [row for row in rows if row["raw_location"] in texts]

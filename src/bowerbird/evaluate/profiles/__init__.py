@@ -1,7 +1,7 @@
 """How much do names and the hours of posts tell of where people are from?
 
-Names are those of politicians by parliament, four fifths to estimate from and one to measure. Hours are those of American
-politicians, who work from Washington much of the time, whatever state they are from.
+Names are those of politicians by parliament: a table is built from four fifths of each country's names, and measured on the
+rest. Hours are those of American politicians, who work from Washington much of the time, whatever state they are from.
 """
 
 from __future__ import annotations
@@ -15,15 +15,19 @@ from typing import Any
 
 import pycountry
 
-from bowerbird.analysis.names.fitting import Letters, estimated, score
 from bowerbird.analysis.rhythm import rhythm
+from bowerbird.community.names import NameTable, name_log_odds
 from bowerbird.errors import UserError
+from bowerbird.evaluate.profiles.names_table import build_table
 
 _NAMES = Path("names-by-country") / "politicians.tsv"
 _TIMES = Path("posting-times") / "posting_times_2021h1.tsv.gz"
-_LEAST_NAMES = 200
-_OF_EACH = 100
+_MIN_NAMES = 200
+_OF_EACH = 40
 """Names of each other country that a country is told from."""
+_FALSE_ACCEPTANCE = 0.05
+_REJECTED = -1.0
+"""Log odds below which a name speaks against its own country."""
 _CODES = {"UK": "GB", "Turkey": "TR", "Russia": "RU", "Ivory Coast": "CI", "Congo-Kinshasa": "CD", "Czech Republic": "CZ"}
 _SIZES = (30, 100)
 
@@ -32,21 +36,23 @@ Names = Mapping[str, Sequence[str]]
 
 
 def evaluate_profiles(folder: Path, seed: int) -> dict[str, Any]:
-    names = names_by_country(folder)
-    random = Random(seed)
+    """Measure names on those held out, and the hours of posts."""
+    names, random = _frequent(names_by_country(folder)), Random(seed)
     seen, unseen = _split(names, random)
-    countries = {
-        country: _told(country, seen, unseen, random) for country in sorted(names) if len(names[country]) >= _LEAST_NAMES
-    }
+    table = build_table(seen)
+    countries = {country: _name_figures(country, table, unseen) for country in sorted(names)}
     return {"names": _mean(countries), "by_country": countries, "hours": _hours(folder, random)}
 
 
-def estimated_letters(folder: Path, seed: int) -> Mapping[str, Letters]:
-    """By country, from all names: what letters.tsv of the package holds."""
-    names, random = names_by_country(folder), Random(seed)
-    return {
-        country: estimated(own, _others(country, names, random)) for country, own in names.items() if len(own) >= _LEAST_NAMES
-    }
+def packaged_table(folder: Path) -> NameTable:
+    """Build the table of the package, from all names."""
+    return build_table(_frequent(names_by_country(folder)))
+
+
+def _frequent(names: Names) -> Names:
+    """Only countries with enough names, each name once."""
+    unique = {country: sorted(set(own)) for country, own in names.items()}
+    return {country: own for country, own in unique.items() if len(own) >= _MIN_NAMES}
 
 
 def names_by_country(folder: Path) -> Names:
@@ -74,31 +80,30 @@ def _split(names: Names, random: Random) -> tuple[Names, Names]:
     )
 
 
-def _others(country: str, names: Names, random: Random) -> Sequence[str]:
-    return [name for other, own in names.items() if other != country for name in random.sample(own, min(len(own), _OF_EACH))]
-
-
-def _told(country: str, seen: Names, unseen: Names, random: Random) -> dict[str, Any]:
-    letters = estimated(seen[country], _others(country, seen, random))
-    own = [score(name, letters) for name in unseen[country]]
-    others = [score(name, letters) for name in _others(country, unseen, random)]
+def _name_figures(country: str, table: NameTable, unseen: Names) -> dict[str, Any]:
+    """How many names of a country and of others are accepted, where 5 % of the others are; and its own names rejected."""
+    own = _log_odds(unseen[country], country, table)
+    others = sorted(
+        ratio for other, names in unseen.items() if other != country for ratio in _log_odds(names[:_OF_EACH], country, table)
+    )
+    threshold = others[-1 - int(len(others) * _FALSE_ACCEPTANCE)]
     return {
         "names": len(own),
-        "own_fit": _share(own, letters.like),
-        "others_fit": _share(others, letters.like),
-        "own_not_unlike": _share(own, letters.unlike),
-        "others_not_unlike": _share(others, letters.unlike),
+        "own_accepted": round(sum(each > threshold for each in own) / len(own), 4),
+        "own_rejected": round(sum(each < _REJECTED for each in own) / len(own), 4),
+        "others_rejected": round(sum(each < _REJECTED for each in others) / len(others), 4),
     }
 
 
-def _share(scores: Sequence[float], least: float) -> float:
-    return round(sum(each > least for each in scores) / len(scores), 4)
+def _log_odds(names: Sequence[str], country: str, table: NameTable) -> list[float]:
+    """A name without known letters counts as undecided."""
+    return [name_log_odds(name, (country,), table=table) or 0.0 for name in names]
 
 
 def _mean(countries: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
-    columns = ("own_fit", "others_fit", "own_not_unlike", "others_not_unlike")
+    columns = ("own_accepted", "own_rejected", "others_rejected")
     means = {column: round(sum(each[column] for each in countries.values()) / len(countries), 4) for column in columns}
-    return {"countries": len(countries)} | means
+    return {"countries": len(countries), "at_others_accepted": _FALSE_ACCEPTANCE} | means
 
 
 def _hours(folder: Path, random: Random) -> dict[str, Any]:

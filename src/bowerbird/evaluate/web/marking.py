@@ -45,7 +45,7 @@ _KEYS: Mapping[str, frozenset[str]] = {
     "streams": frozenset({"channel", "options", "tuned"}), "modules": frozenset({"name", "memory"}),
     "module_runs": frozenset({"module"}), "keyword_methods": frozenset({"name", "options", "state"}),
     "judgements": frozenset({"judge", "id"}), "judgement_history": frozenset({"judge", "id"}), "growth": frozenset({"name"}),
-    "labels": frozenset({"judge"}), "label_samples": frozenset({"judge"}), "relation_weights": frozenset({"judge"}),
+    "labels": frozenset({"judge"}), "label_samples": frozenset({"judge"}), "community_models": frozenset({"judge"}),
     "quarantine": frozenset({"facet"}), "quarantine_sources": frozenset({"facet"}), "prepared": frozenset({"name", "document"}),
     "claims": frozenset({"name"}), "tombstones": frozenset({"mark"}), "tombstone_state": frozenset({"after_key"}),
     "dashboard_people": frozenset({"name", "hash"}), "dashboard_sessions": frozenset({"hash", "person"}),

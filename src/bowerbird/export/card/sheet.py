@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from bowerbird import __version__
-from bowerbird.analysis.captured import Captured, Part
+from bowerbird.analysis.capture_rate import Captured, Part
 from bowerbird.export.card.blocks import Block, Bullets, Code, Listing, Paragraph, Picture, Section, Sheet
 from bowerbird.flows.consent import consent_words
 from bowerbird.flows.files.sections.card_words import CardWords

@@ -34,7 +34,7 @@ TABLE_KEYS = {
     "time": ("zones",),
     "languages": ("own", "varieties", "other_varieties"),
     "names": ("countries",),
-    "words": ("own", "other", "search"),
+    "words": ("own", "other", "search", "learn"),
     "relations": ("on",),
 }
 """The tables, each with its keys; any of them may be left out."""
@@ -94,6 +94,7 @@ def community_of(table: Table, name: str) -> Community:
         own_words=_texts(words, "own"),
         other_words=_texts(words, "other"),
         searches=_texts(words, "search"),
+        learns_words=words.truth("learn", False),
         uses_relations=table.table("relations").truth("on", True),
     )
 
@@ -120,8 +121,8 @@ def _rule(table: Table) -> str:
 
 def _certainty(table: Table, key: str, usual: float) -> float:
     value = table.number(key, usual)
-    if not 0.5 < value < 1:
-        raise table.wrong(key, f"{key} is how likely it must be, above 0.5 and below 1, such as 0.9, not {value:g}")
+    if not 0.5 <= value < 1:
+        raise table.wrong(key, f"{key} must be a probability of at least 0.5 and below 1, such as 0.9, not {value:g}")
     return value
 
 

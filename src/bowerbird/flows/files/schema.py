@@ -125,6 +125,7 @@ _COMMUNITY_TABLES: dict[str, dict[str, tuple[Schema, str]]] = {
         "own": (_TEXTS, "Words in profiles that speak for it."),
         "other": (_TEXTS, "Words in profiles that speak against it."),
         "search": (_TEXTS, "Searched for, to find people."),
+        "learn": (_TRUTH, "Whether words of descriptions are learned from the seeds and members. Default: false."),
     },
     "relations": {"on": (_TRUTH, "Whether judged neighbours count. Default: true.")},
 }
@@ -201,9 +202,9 @@ def _community() -> Schema:
     keys: dict[str, tuple[Schema, str]] = {
         "file": (_TEXT, "A file with the description, instead of all that follows."),
         "name": (_TEXT, "Of the community."),
-        "rule": ({"enum": list(RULES)}, "How evidence becomes a judgement. Default: weighed."),
-        "yes": (_NUMBER, "How likely it must be that somebody belongs. Default: 0.85."),
-        "no": (_NUMBER, "How likely it must be that somebody does not. Default: 0.99."),
+        "rule": ({"enum": list(RULES)}, "How signs become a decision. Default: calibrated."),
+        "yes": (_NUMBER, "The probability from which an account is a member. Default: 0.7."),
+        "no": (_NUMBER, "The probability from which an account is not a member. Default: 0.98."),
     }
     return _table({**keys, **tables})
 

@@ -92,7 +92,7 @@ _TOKEN = re.compile(
 )
 _SAID = {
     "language": (re.compile(r"[a-z]{2,3}|several"), "a code such as 'pt', or 'several'"),
-    "variety": (re.compile(r"pt-(?:PT|BR)"), "'pt-PT' or 'pt-BR'"),
+    "variety": (re.compile(r"pt-(?:PT|BR)|mixed"), "'pt-PT', 'pt-BR' or 'mixed'"),
     "community": (re.compile(r"yes|no|undecided"), "'yes', 'no' or 'undecided'"),
 }
 """What the judges of languages and of communities say, and examples of it: anything else would silently fit nobody."""

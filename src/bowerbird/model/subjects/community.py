@@ -8,19 +8,20 @@ JUDGE = "community"
 """The judge that says who belongs."""
 YES, NO, UNDECIDED = "yes", "no", "undecided"
 VALUES = (YES, NO, UNDECIDED)
-RULES = ("weighed", "echo")
-"""How evidence becomes a judgement: by weights that add up, or by TwitterEcho's two proofs."""
+CALIBRATED, ECHO = "calibrated", "echo"
+RULES = (CALIBRATED, ECHO)
+"""How signs become a decision: by a calibrated probability, or by TwitterEcho's two proofs."""
 
 
 class Community(Struct, frozen=True, kw_only=True):
     """What tells who belongs. Every kind of evidence may be left out."""
 
     name: str
-    rule: str = "weighed"
-    yes: float = 0.85
-    """How likely it must be that somebody belongs, to say so."""
-    no: float = 0.99
-    """The same of those who do not."""
+    rule: str = CALIBRATED
+    yes: float = 0.7
+    """The probability from which an account is a member."""
+    no: float = 0.98
+    """The probability from which an account is not a member."""
     countries: tuple[str, ...] = ()
     """ISO 3166, two letters."""
     own_places: tuple[str, ...] = ()
@@ -40,13 +41,15 @@ class Community(Struct, frozen=True, kw_only=True):
     """Words in profiles that speak against it."""
     searches: tuple[str, ...] = ()
     """Searched for, to find people."""
+    learns_words: bool = False
+    """Learn words of descriptions from the seeds and the members: for a field, such as journalists."""
     uses_relations: bool = True
     """Whether judged neighbours count."""
 
     @property
-    def looks_around(self) -> bool:
-        """Whether the undecided are looked at again by their neighbours: the other rule asks for proofs of their own."""
-        return self.uses_relations and self.rule == "weighed"
+    def is_reviewed(self) -> bool:
+        """Whether the crawl learns from its decisions and looks again at undecided accounts."""
+        return self.rule == CALIBRATED
 
 
 class Neighbours(Struct, frozen=True, gc=False):

@@ -153,8 +153,8 @@ async def _near(tx: Transaction, after: str | None, size: int) -> PageOf[Person]
 def _leans_in(person: Person) -> bool:
     """Whether more speaks for its belonging than against it. That somebody does not belong takes more certainty to be said, so
     that those who lean to the other side would stand before all others."""
-    score = person.evidence.get("score")
-    return not isinstance(score, int | float) or score >= 1 / 2
+    probability = person.evidence.get("probability")
+    return not isinstance(probability, int | float) or probability >= 1 / 2
 
 
 async def _page(tx: Transaction, sql: str, values: tuple[object, ...], after: str | None, order: _Order) -> Sequence[Row]:

@@ -8,7 +8,7 @@ from datetime import datetime
 import msgspec
 from msgspec import Struct
 
-from bowerbird.analysis.community.shares import interval
+from bowerbird.analysis.agreement import wilson_share
 from bowerbird.model import from_micros
 from bowerbird.model.subjects.community import JUDGE, NO, VALUES, YES, Neighbours
 from bowerbird.ports import Database, Transaction
@@ -44,7 +44,7 @@ join users u on u.user_no = m.user_no and u.user_no <> p.author
 left join judgements j on j.judge = '{JUDGE}' and j.subject = 'user' and j.id = u.id
 group by 1
 """
-_WEIGHTS = "select weights, examples, persons, at from relation_weights where judge = ? order by entry desc limit 1"
+_LEARNED = "select learned, examples, persons, at from community_models where judge = ? order by entry desc limit 1"
 
 
 class Said(Struct, frozen=True, kw_only=True):
@@ -87,7 +87,8 @@ class CommunityCounts(Struct, frozen=True, kw_only=True):
     mentioned: Mapping[str, int]
     """Who is mentioned by members, by what is said of them; `""`: nothing yet."""
     missed: Missed | None
-    weights: Mapping[str, object] | None
+    learned: Mapping[str, object] | None
+    """Prior, weights of neighbours and words, and the examples they were estimated from."""
 
 
 async def read_community(tx: Transaction, database: Database) -> CommunityCounts:
@@ -98,14 +99,14 @@ async def read_community(tx: Transaction, database: Database) -> CommunityCounts
         told = reasons.setdefault(row["value"], {})
         told[row["reason"]] = told.get(row["reason"], 0) + row["n"]
         versions[row["version"]] = versions.get(row["version"], 0) + row["n"]
-    weights = await tx.fetch_one(_WEIGHTS, JUDGE)
+    learned = await tx.fetch_one(_LEARNED, JUDGE)
     return CommunityCounts(
         values={value: sum(told.values()) for value, told in reasons.items()},
         reasons=reasons,
         versions=versions,
         mentioned={row["value"]: row["n"] for row in await tx.fetch(_MENTIONED)},
         missed=await _missed(tx, database),
-        weights=None if weights is None else _weights(weights),
+        learned=None if learned is None else _learned(learned),
     )
 
 
@@ -131,13 +132,13 @@ async def _missed(tx: Transaction, database: Database) -> Missed | None:
     waiting = sum(row["n"] for row in rows if row["kind"] in "cC")
     if not rows:
         return None
-    low, high = interval(belong, looked)
-    return Missed(looked_at=looked, belong=belong, low=round(low, 4), high=round(high, 4), waiting=waiting)
+    share = wilson_share(belong, looked)
+    return Missed(looked_at=looked, belong=belong, low=share.low, high=share.high, waiting=waiting)
 
 
-def _weights(row: Mapping[str, object]) -> Mapping[str, object]:
-    weights = msgspec.json.decode(str(row["weights"]))
-    return {"weights": weights, "examples": row["examples"], "persons": row["persons"]}
+def _learned(row: Mapping[str, object]) -> Mapping[str, object]:
+    learned = msgspec.json.decode(str(row["learned"]))
+    return {**learned, "examples": row["examples"], "persons": row["persons"]}
 
 
 def _said(row: Mapping[str, object]) -> Said:

@@ -1,8 +1,7 @@
-"""What a judge went by, in words for people: the same in the terminal and on pages."""
+"""The evidence of a decision in words for people: the same in the terminal and on pages."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
@@ -13,14 +12,17 @@ SIGNS: Mapping[str, str] = {
     "declared": "language set",
     "name": "name",
     "flag": "flags",
+    "bio_language": "language of the description",
     "described": "place in the description",
     "words": "words in the profile",
-    "written": "languages written",
+    "learned_words": "learned words",
+    "written": "language of posts",
     "variety": "variety",
     "rhythm": "hours of posts",
     "relations": "judged neighbours",
+    "seed": "seed of the crawl",
 }
-"""By kind of sign, in the order in which they are told where they weigh the same."""
+"""By kind of sign, in the order in which signs of equal weight are listed."""
 REASONS: Mapping[str, str] = {
     "profile": "by the profile",
     "posts": "by the posts",
@@ -30,8 +32,7 @@ REASONS: Mapping[str, str] = {
 VALUES: Mapping[str, str] = {"yes": "belongs", "no": "does not belong", "undecided": "undecided", "": "not judged yet"}
 LANGUAGE = frozenset({"written", "variety", "declared"})
 """Kinds of signs that are about language."""
-_BEFORE = re.compile(r"(\d+) who belong and (\d+) who do not (follow it|mention it|it follows)")
-_NOW = {"follow it": "followed by", "mention it": "mentioned by", "it follows": "follows"}
+_NOT_SIGNS = frozenset({"probability", "prior", "log_odds", "score", "posts", "note", "was"})
 _CLEAR, _STRONG = 1.0, 2.5
 """Logarithms of odds: from there on a sign is more than a hint, and strong."""
 
@@ -57,16 +58,11 @@ class Sign(Struct, frozen=True):
 def signs_of(evidence: Mapping[str, object]) -> list[Sign]:
     """What speaks for and against somebody's belonging, the weightiest first."""
     found = [
-        Sign(kind, what, mended(str(evidence.get(f"{kind}_told") or "")), float(weight))
+        Sign(kind, what, str(evidence.get(f"{kind}_found") or ""), float(weight))
         for kind, what in SIGNS.items()
         if isinstance(weight := evidence.get(kind), int | float)
     ]
     return sorted(found, key=lambda sign: -abs(sign.weight))
-
-
-def mended(told: str) -> str:
-    """What earlier versions wrote of neighbours, as it is said now."""
-    return _BEFORE.sub(lambda found: f"{_NOW[found[3]]} {found[1]} who belong and {found[2]} who do not", told)
 
 
 def told_of(evidence: Mapping[str, object]) -> Iterator[str]:
@@ -91,10 +87,10 @@ def judged_words(reason: str, decided_by: str | None = None) -> str:
 
 def leaning_words(value: str | None, evidence: Mapping[str, object]) -> str:
     """What a certainty is about: `sure` of what was decided; of the undecided, to which side they lean."""
-    score = evidence.get("score")
-    if value != "undecided" or not isinstance(score, int | float):
+    probability = evidence.get("probability")
+    if value != "undecided" or not isinstance(probability, int | float):
         return "sure"
-    return "likely to belong, too little to decide" if score >= 1 / 2 else "likely not to belong, too little to decide"
+    return "likely to belong, too little to decide" if probability >= 1 / 2 else "likely not to belong, too little to decide"
 
 
 def _spoken(key: str) -> str:
@@ -102,4 +98,4 @@ def _spoken(key: str) -> str:
 
 
 def _is_told(key: str, value: object) -> bool:
-    return key not in ("score", "posts", "note", "was") and value not in (None, "")
+    return key not in _NOT_SIGNS and value not in (None, "")

@@ -1,1 +1,1 @@
-"""What collected data say together: cascades, overlap of sources, samples."""
+"""Reports on cascades, overlap of sources, and samples."""

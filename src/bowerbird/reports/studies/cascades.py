@@ -1,4 +1,4 @@
-"""Reads how posts were passed on: reposts, quotes, quotes of quotes, and who of those people follows whom."""
+"""Read the cascades of posts: reposts, quotes, quotes of quotes, and the follow relations between their authors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bowerbird.store.posts.by_id import is_same, with_ids
 
 _BATCH = 1_000
 _DEEPEST = 50
-"""Quotes of quotes of quotes: nobody goes on for ever, but a store may hold a circle."""
+"""Maximum depth of quotes of quotes, because a store may contain a cycle."""
 _TIME = "case when {0}.is_time_doubtful = 1 then {0}.listed_at else {0}.created_at end"
 _ROOT = f"select p.post_no, p.id, p.author, {_TIME.format('p')} as at from posts p where p.post_no = ?"
 # A post that passes another one on belongs to that one's cascade, if that one is stored.
@@ -24,11 +24,11 @@ select p.post_no from posts p where p.post_no > ? and p.deleted_at is null and p
 order by p.post_no limit {_BATCH}
 """
 _NAMING = ", ".join(f"'{each.name}'" for each in NETWORKS.values() if each.reposts_name_the_way)
-"""Networks whose reposts say in words through whom they came."""
+"""Networks whose reposts name their source in the text."""
 
 
 class CascadeReader:
-    """The cascades of a store, one at a time: memory holds one cascade."""
+    """Reads the cascades of a store, one at a time to limit memory."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -62,7 +62,7 @@ class CascadeReader:
         )
 
     async def find(self, names: Collection[str]) -> list[int]:
-        """Numbers of the posts that have one of these names: as id, else as a service's key, else as address."""
+        """Return the numbers of posts by id, by a service's key, or by URL."""
         members = self._database.members(sorted(post_at(name) or name for name in names))
         async with self._database.reading() as tx:
             for statement in self._named:
@@ -71,7 +71,7 @@ class CascadeReader:
         return []
 
     async def roots(self) -> AsyncIterator[int]:
-        """Every post that was passed on and does not itself belong to another one's cascade."""
+        """Yield every reposted or quoted post that is not part of another cascade."""
         after = 0
         while rows := await self._batch(_ROOTS, after):
             after = rows[-1]["post_no"]
@@ -79,7 +79,7 @@ class CascadeReader:
                 yield row["post_no"]
 
     async def read(self, post: int) -> Passed:
-        """What is known of one post's way, as of one moment."""
+        """Return the reposts and quotes of a post, from one snapshot."""
         async with self._database.reading() as tx:
             row = await tx.fetch_one(_ROOT, post)
             if row is None:

@@ -1,7 +1,7 @@
-"""What a store, one crawl of it, or one of its sources has brought: posts by id, with their day and author, to be compared.
+"""Read the posts of a store, a crawl, or a source, with day and author, for comparison with others.
 
-Ids are kept as hashes of 64 bits, 20 bytes a post in all: ten million posts take 200 MB, and among them two would have to share a
-hash by a chance of one in a hundred thousand for a count to be off by one.
+Ids are stored as hashes of 64 bits, 20 bytes a post in total: ten million posts take 200 MB. With so many, a count is off by
+one with a probability of one in a hundred thousand.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ _POST = [("ids", "u8"), ("days", "i4"), ("authors", "u8"), ("reposts", "?"), ("g
 
 
 class Part(Struct, frozen=True):
-    """Which posts of a store are meant: all, those of a crawl, or those that one search or stream listed."""
+    """A selection of posts: all of a store, those of a crawl, or those of one search or stream."""
 
     condition: str = _WHOLE
     values: tuple[int, ...] = ()
 
 
 class Collection(Struct, frozen=True):
-    """Posts as columns: hash of the id, day since 1970 on which it was written, hash of the author, and what it is."""
+    """Posts as columns: hash of the id, day since 1970, hash of the author, kind."""
 
     ids: np.ndarray[Any, np.dtype[np.uint64]]
     days: np.ndarray[Any, np.dtype[np.int32]]
@@ -57,7 +57,7 @@ class Collection(Struct, frozen=True):
 
 
 async def find_part(tx: Transaction, name: str) -> Part:
-    """What a name means within one store: a crawl, or a source as `CRAWL/SOURCE`, with `@SERVICE` where it is not unique."""
+    """Return the selection of a name: a crawl, or `CRAWL/SOURCE`, with `@SERVICE` if it is not unique."""
     crawls = {str(row["name"]): int(row["crawl"]) for row in await tx.fetch("select crawl, name from crawls order by crawl")}
     if name in crawls:
         return Part(_OF_CRAWL, (crawls[name],) * 3)
@@ -79,7 +79,7 @@ def _is_alone(row: Row, sources: Sequence[Row]) -> bool:
 
 
 async def read_collection(database: Database, part: Part) -> Collection:
-    """All its posts, those included of which only id and time are kept."""
+    """Return all posts, including deleted ones of which only id and time remain."""
     pieces = [np.empty(0, dtype=_POST)]
     async for rows in posts_of(database, part):
         found = [(hashed(row["id"]), row["day"], hashed(row["author"]), row["is_repost"], row["is_gone"]) for row in rows]
@@ -89,7 +89,7 @@ async def read_collection(database: Database, part: Part) -> Collection:
 
 
 async def posts_of(database: Database, part: Part) -> AsyncIterator[Sequence[Row]]:
-    """Its posts in batches: `id`, `day`, `author`, `is_repost`, `is_gone`."""
+    """Yield the posts in batches: `id`, `day`, `author`, `is_repost`, `is_gone`."""
     after = 0
     while True:
         async with database.reading() as tx:

@@ -1,4 +1,4 @@
-"""How far two collections hold the same: shared and lone posts and authors, by day and in all. Pure."""
+"""Compare two collections: common and exclusive posts and authors, by day and in total."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Hashes = np.ndarray[Any, np.dtype[np.uint64]]
 
 
 class Alike(Struct, frozen=True, kw_only=True):
-    """How many things the first has alone, the second has alone, and both have."""
+    """Numbers of items only in the first, only in the second, and in both."""
 
     first_only: int = 0
     second_only: int = 0
@@ -23,21 +23,21 @@ class Alike(Struct, frozen=True, kw_only=True):
 
     @property
     def jaccard(self) -> float | None:
-        """The share of all that both have; None where there is nothing."""
+        """The share of common items (Jaccard), or None without items."""
         whole = self.first_only + self.second_only + self.both
         return self.both / whole if whole else None
 
 
 class Alone(Struct, frozen=True, kw_only=True):
-    """What is particular about the posts that only one of them has."""
+    """Properties of the posts that only one collection has."""
 
     reposts: int
     gone: int
-    """Deleted since, or of accounts that are gone: who came later could not see them."""
+    """Deleted later, or of deleted accounts: a later collection could not contain them."""
 
 
 class ComparedDay(Struct, frozen=True, kw_only=True):
-    """Posts written on one day, and those who wrote them; None: nobody knows when."""
+    """Posts and authors of one day; None for unknown times."""
 
     day: date | None
     posts: Alike
@@ -45,7 +45,7 @@ class ComparedDay(Struct, frozen=True, kw_only=True):
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
-    """Two collections side by side."""
+    """The comparison of two collections."""
 
     posts: Alike
     authors: Alike
@@ -55,7 +55,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 
 def compare(first: Collection, second: Collection) -> Comparison:
-    """Posts are the same if their ids are; an author counts on the days on which a post of theirs is there."""
+    """Compare posts by id, and authors by the days on which they have posts."""
     return Comparison(
         posts=_alike(first.ids, second.ids),
         authors=_alike(np.unique(first.authors), np.unique(second.authors)),

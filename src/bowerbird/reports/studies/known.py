@@ -1,4 +1,4 @@
-"""What is known of the accounts that a walk met, and of their witnesses."""
+"""Read degrees and profiles of the accounts that a walk visited, and of their random neighbours."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ _MOST_LANGUAGES = 5
 
 
 class Known(Struct, frozen=True):
-    """By key: what the walk remembers, and the stored profiles."""
+    """Both by key: the memory of the walk, and the stored profiles."""
 
     nodes: Mapping[str, Trodden]
     users: Mapping[str, Row]
 
     def around(self, node: str) -> list[tuple[str, int]]:
-        """The witnesses of a node with their degrees; in place of those whom no walker can stay with, the node itself.
+        """Return random neighbours of a node with their degrees; the node itself replaces those that no walker can visit.
 
-        All of them or none: those not looked up yet are rather the unpopular ones, which others do not have as witnesses too."""
+        Empty unless all are known: unknown ones are mostly unpopular accounts, so that using the others would bias the estimate.
+        """
         own, found = self.nodes[node].degree, []
         for key in self.nodes[node].witnesses:
             degree = self._degree(key)
@@ -33,7 +34,7 @@ class Known(Struct, frozen=True):
         return found
 
     def _degree(self, key: str) -> int | None:
-        """By the walk's own count, or else by the counters of the profile; 0: closed; None: nobody knows."""
+        """Return the degree by the walk's count or by the profile's counters; 0 if protected, None if unknown."""
         node, user = self.nodes.get(key), self.users.get(key)
         if node is not None and node.degree:
             return max(node.degree, 0)
@@ -44,7 +45,7 @@ class Known(Struct, frozen=True):
         return int(max(user["followers"] + user["following"], 1))
 
     def value(self, name: str, key: str, degree: int) -> float | None:
-        """One of the figures for one account; None: nobody knows."""
+        """Return a figure of an account, or None if it is unknown."""
         if name == "degree":
             node = self.nodes.get(key)
             return float(node.listed if node is not None and node.steps else degree)
@@ -58,12 +59,12 @@ class Known(Struct, frozen=True):
         return None if value is None else float(value)
 
     def languages(self) -> list[str]:
-        """The languages that most profiles name."""
+        """Return the most frequent languages of profiles."""
         spoken = Counter(language for user in self.users.values() if (language := _language(user)))
         return [f"language:{name}" for name, _ in spoken.most_common(_MOST_LANGUAGES)]
 
 
 def _language(user: Row) -> str | None:
-    """The language of a profile without its country."""
+    """Return the language of a profile without its country."""
     written = user["language"]
     return written.lower().replace("_", "-").partition("-")[0] if written else None

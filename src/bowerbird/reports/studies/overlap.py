@@ -1,4 +1,4 @@
-"""What searches and streams each brought of the same conversation: found by one alone, by the other alone, or by both."""
+"""Compare the posts from searches and streams: found by one kind only, or by both."""
 
 from __future__ import annotations
 
@@ -49,51 +49,51 @@ where c.name = ? group by s.name, l.facet order by s.name, l.facet
 
 
 class Source(Struct, frozen=True, kw_only=True):
-    """One search facet or stream, and how many posts it listed."""
+    """A search facet or stream, with the number of its posts."""
 
     service: str
     name: str
     is_stream: bool
     posts: int
     found_first: int
-    """Posts that were not in the store before it listed them."""
+    """Posts that it listed first."""
     since: datetime
     until: datetime
 
 
 class Shared(Struct, frozen=True, kw_only=True):
-    """Posts by who listed them; the posts of one day, by the network's time, or of all."""
+    """Posts by kind of source, of one day (by the network's time) or in total."""
 
     day: date | None = None
     search_only: int = 0
     stream_only: int = 0
     both: int = 0
     stream_only_reposts: int = 0
-    """Among them: reposts, which many searches leave out."""
+    """Reposts among them, which many searches omit."""
     stream_only_gone: int = 0
-    """Among them: deleted since; a search that came later could not find them."""
+    """Later deleted posts among them, which a later search could not find."""
     search_only_gone: int = 0
     earlier: int = 0
-    """Written before both kinds of sources ran, and in none of the other counts."""
+    """Posts from before both kinds of sources ran; not in the other counts."""
     later: int = 0
-    """Written after the last search, or after a stream was last heard, and in none of the other counts."""
+    """Posts from after the last search or stream message; not in the other counts."""
 
 
 class Overlap(Struct, frozen=True, kw_only=True):
-    """What search alone would have missed, and what streams alone would have."""
+    """The posts that search alone, or streams alone, would have missed."""
 
     crawl: str
     sources: tuple[Source, ...]
     total: Shared
     days: tuple[Shared, ...]
     both_since: datetime | None
-    """From when on both kinds of sources ran; what was written before cannot be compared."""
+    """The time since both kinds of sources ran; earlier posts cannot be compared."""
     both_until: datetime | None
-    """Until when both have answered; what was written since, one of them has not been asked for."""
+    """The time until which both kinds of sources have responded."""
 
 
 async def read_overlap(tx: Transaction, crawl: str) -> Overlap:
-    """Reads every sighting of the crawl once."""
+    """Return the overlap, reading every sighting of the crawl once."""
     sources = tuple(_source(row) for row in await tx.fetch(_SOURCES, crawl))
     since, until = await _compared(tx, crawl)
     bounds = (0 if since is None else since, _FOREVER if until is None else until)
@@ -102,7 +102,7 @@ async def read_overlap(tx: Transaction, crawl: str) -> Overlap:
 
 
 async def _compared(tx: Transaction, crawl: str) -> tuple[int | None, int | None]:
-    """The time in which both kinds of sources ran; nothing where only one did."""
+    """Return the time in which both kinds of sources ran, or nothing if only one did."""
     called = {bool(row["is_stream"]): row for row in await tx.fetch(_CALLED, crawl)}
     if len(called) < 2:
         return None, None

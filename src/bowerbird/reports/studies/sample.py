@@ -1,5 +1,4 @@
-"""The sample that walks along relations have drawn: the accounts with their weights, what they say about all accounts, and how
-sure that is."""
+"""Report the sample of walks along relations: accounts with weights, and estimates for all accounts with intervals."""
 
 from __future__ import annotations
 
@@ -21,12 +20,12 @@ from bowerbird.reports.studies.walks import WalkLane, read_lanes, read_users, re
 
 _MEANS = frozenset({"degree", "followers", "following", "posts"})
 LEAST_KNOWN = 0.8
-"""Profiles are looked up in batches, and those not looked up yet are rather the unpopular ones: without them it is off."""
+"""Profiles are requested in batches, popular accounts earlier: estimates from few profiles are biased."""
 GOOD_ENOUGH = "good enough"
 
 
 class Account(Struct, frozen=True, kw_only=True):
-    """One account of a sample; the weights of a sample add up to one."""
+    """An account of a sample; the weights of a sample add up to 1."""
 
     key: str
     id: str | None
@@ -38,25 +37,25 @@ class Account(Struct, frozen=True, kw_only=True):
 
 
 class Figure(Struct, frozen=True, kw_only=True):
-    """What a sample says about all accounts, with the interval that holds the truth in 95 of 100 samples."""
+    """An estimate for all accounts with its 95 % interval."""
 
     name: str
     value: float | None = None
-    """Empty, like all the rest, where the walk is too short to tell."""
+    """None, like the other fields, if the walk is too short."""
     low: float | None = None
     high: float | None = None
     geweke: float | None = None
     r_hat: float | None = None
     known: float = 0.0
-    """Part of the steps for which something is known."""
+    """Share of steps with a known value."""
     wanted: float | None = None
-    """The half-width that the crawl stops at, in the figure's own unit."""
+    """The half-width at which the crawl stops, in the unit of the figure."""
     is_reached: bool = False
-    """All three signs say that it is good enough, of enough accounts, and it is known for nearly all steps."""
+    """All diagnostics are good, with enough accounts and values for nearly all steps."""
 
 
 class Sample(Struct, frozen=True, kw_only=True):
-    """What the walks of one crawl on one service have brought."""
+    """The sample of the walks of one crawl on one service."""
 
     crawl: str
     service: str
@@ -70,21 +69,21 @@ class Sample(Struct, frozen=True, kw_only=True):
 
     @property
     def is_uniform(self) -> bool:
-        """Whether the walk meets all accounts alike, so that none must be weighed."""
+        """True if the walk visits all accounts equally often, so that all weights are equal."""
         return self.method == "mhrw"
 
     def drawn(self, size: int, seed: int = 0) -> list[Account]:
-        """So many accounts at most, all with the same chance, as they may be counted without weights; one may be drawn twice."""
+        """Return at most so many accounts, all with the same chance, for use without weights; an account may occur twice."""
         accounts = {account.key: account for account in self.accounts}
         steps = sampling.reservoir(self.trace, size, seed, is_uniform=self.is_uniform, jump=self.jump)
         even = 1 / max(len(steps), 1)
         return [msgspec.structs.replace(accounts[step[2]], steps=1, weight=even) for step in steps]
 
     def walks(self, value: sampling.Value) -> list[sampling.Walk]:
-        """What was seen on the way, without the first steps."""
+        """Return the observations of the walks without the first steps."""
         around = self.known.around if not self.is_uniform else lambda node: ()
         taken = sampling.walks(self.trace, value, is_uniform=self.is_uniform, jump=self.jump, around=around)
-        return sampling.without_start(taken)
+        return sampling.without_burn_in(taken)
 
 
 class _Use(Struct):
@@ -94,14 +93,14 @@ class _Use(Struct):
 
 
 class _Told(Struct):
-    """What the database remembers of a flow, as far as it matters here."""
+    """The relevant part of a stored flow."""
 
     facets: tuple[_Use, ...] = ()
     stop: Stop = Stop()
 
 
 class _Walk(Struct, frozen=True):
-    """One walk to be read."""
+    """A walk in the database."""
 
     lane: WalkLane
     use: _Use
@@ -109,12 +108,12 @@ class _Walk(Struct, frozen=True):
 
 
 async def read_samples(database: Database, crawl: str | None = None, names: Sequence[str] | None = None) -> list[Sample]:
-    """The samples of all crawls or of one, with all figures or only those named."""
+    """Return the samples of all crawls or of one, with all figures or some."""
     return [await _sample(database, walk, names) async for walk in _walks(database, crawl)]
 
 
 async def enough(database: Database, crawl: str) -> str:
-    """The reason to end a crawl whose samples are as good as its stop rule wants; empty to go on."""
+    """Return the reason to end a crawl whose samples satisfy its stop rule, or an empty string."""
     walks = [walk async for walk in _walks(database, crawl)]
     figures = [each for walk in walks for each in (await _sample(database, walk, walk.stop.estimates)).figures]
     if not figures or not all(figure.is_reached for figure in figures):
@@ -123,7 +122,7 @@ async def enough(database: Database, crawl: str) -> str:
 
 
 async def _walks(database: Database, crawl: str | None) -> AsyncIterator[_Walk]:
-    """The lane of each walk in which its walkers wait: the first one of its flow."""
+    """Return the lane of each walk in which its walkers wait: the first one of its flow."""
     lanes = [lane for lane in await read_lanes(database) if crawl in (None, lane.crawl)]
     for place in dict.fromkeys((lane.crawl, lane.service) for lane in lanes):
         own = {lane.facet: lane for lane in lanes if (lane.crawl, lane.service) == place}
@@ -136,7 +135,7 @@ async def _walks(database: Database, crawl: str | None) -> AsyncIterator[_Walk]:
 async def _sample(database: Database, walk: _Walk, names: Sequence[str] | None) -> Sample:
     nodes = {target: trodden(target, memory) async for target, memory in read_walk(database, walk.lane)}
     pending = [clock for node in nodes.values() for clock in node.pending]
-    steps = sampling.up_to_the_slowest((step for node in nodes.values() for step in node.steps), pending)
+    steps = sampling.until_slowest_walker((step for node in nodes.values() for step in node.steps), pending)
     trace = [Step(*step) for step in steps]
     known = Known(nodes, await read_users(database, walk.lane, _everybody(nodes)))
     bare = Sample(
@@ -156,13 +155,13 @@ async def _sample(database: Database, walk: _Walk, names: Sequence[str] | None) 
 
 
 def _everybody(nodes: dict[str, Trodden]) -> list[str]:
-    """All whose profiles may be known: who was counted, and their witnesses."""
+    """Return all accounts with possible profiles: visited ones and their random neighbours."""
     counted = [node for node in nodes.values() if node.steps]
     return [*({node.node for node in counted} | {key for node in counted for key in node.witnesses} - {STAYS})]
 
 
 def _accounts(sample: Sample) -> tuple[Account, ...]:
-    """Everybody who was counted, the heaviest first."""
+    """Return the accounts of the sample, largest weight first."""
     weights: defaultdict[str, float] = defaultdict(float)
     for step in sample.trace:
         weights[step.node] += sampling.weight(step.degree, sample.jump, is_uniform=sample.is_uniform)

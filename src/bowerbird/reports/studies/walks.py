@@ -1,4 +1,4 @@
-"""Accounts that walks along relations have come by: what their tasks remember, who they are, and who leads to whom."""
+"""Read the accounts that walks visited: the memory of their tasks, their profiles, and the relations between them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _USER = (
 
 
 class WalkLane(Struct, frozen=True, kw_only=True):
-    """A lane, and what must be known to read its targets; `flow` is that of its crawl, as JSON."""
+    """A lane with its service and crawl; `flow` is JSON."""
 
     lane: int
     facet: str
@@ -35,13 +35,13 @@ class WalkLane(Struct, frozen=True, kw_only=True):
 
 
 async def read_lanes(database: Database) -> list[WalkLane]:
-    """Every lane there is, oldest first."""
+    """Return all lanes, oldest first."""
     async with database.reading() as tx:
         return [WalkLane(**{name: row[name] for name in WalkLane.__struct_fields__}) for row in await tx.fetch(_LANES)]
 
 
 async def read_walk(database: Database, lane: WalkLane) -> AsyncIterator[tuple[str, bytes]]:
-    """Target and memory of each task of a lane that remembers something."""
+    """Return target and memory of each task with a memory."""
     last = ""
     while True:
         async with database.reading() as tx:
@@ -54,7 +54,7 @@ async def read_walk(database: Database, lane: WalkLane) -> AsyncIterator[tuple[s
 
 
 async def read_users(database: Database, lane: WalkLane, keys: Sequence[str]) -> dict[str, Row]:
-    """The stored profiles of those accounts, by key."""
+    """Return the stored profiles of accounts, by key."""
     found: dict[str, Row] = {}
     for first in range(0, len(keys), _BATCH):
         async with database.reading() as tx:
@@ -74,10 +74,10 @@ async def _users(database: Database, tx: Transaction, lane: WalkLane, keys: Sequ
 
 
 class StoredLinks:
-    """Reads from the stored relations who leads to whom; implements `ports.Links`."""
+    """Reads links between accounts from the stored relations; implements `ports.Links`."""
 
     def __init__(self, service: Service, number: int, network: str, side: Side) -> None:
-        """`side`: what the lane lists; its opposite is what is asked for here."""
+        """`side`: the side of the relation that the lane lists; this class reads the opposite one."""
         self._service, self._number, self._network = service, number, network
         ours, theirs = ("target", "source") if side is Side.FOLLOWING else ("source", "target")
         known = f"from relations r join users u on u.user_no = r.{theirs} "
@@ -102,5 +102,5 @@ class StoredLinks:
 
 
 def stored_links(service: Service, number: int, network: str, facet: Facet | None) -> StoredLinks | None:
-    """For a facet that lists one side of relations."""
+    """Return the links for a facet that lists one side of relations."""
     return StoredLinks(service, number, network, facet.side) if facet is not None and facet.side is not None else None

@@ -1,4 +1,4 @@
-"""Looks through stored posts for words: how many mention them and how many people do, by time; other spellings; a sample."""
+"""Read stored posts and count mentions of words and their authors over time, near spellings, and a random sample."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from random import Random
 
 from msgspec import Struct
 
-from bowerbird.analysis.words.finding import Spellings, pattern
+from bowerbird.analysis.word_search import Spellings, word_pattern
 from bowerbird.clock import from_micros, to_micros
 from bowerbird.model.subjects.telling import is_hidden
 from bowerbird.ports import Database, Row
@@ -16,12 +16,12 @@ from bowerbird.reports.counting.by_time import Unit
 from bowerbird.reports.figures.written import WRITTEN
 
 SAMPLE = 200
-"""Posts that are drawn by lot for people to label, as TwitterEcho did."""
+"""Posts in the random sample that people label, as in TwitterEcho."""
 PEOPLE = 3
-"""Who must use a spelling before it is told: what one person alone wrote stays with the post."""
+"""Minimum number of authors of a reported spelling, to protect single authors."""
 _SPELLINGS = 40
 _BATCH = 500
-"""Posts that are read at once: some milliseconds."""
+"""Posts per query, which takes some milliseconds."""
 _MOST_STRETCHES = 100_000
 _TOP = "select coalesce(max(post_no), 0) as top from posts"
 _POSTS = f"""
@@ -33,7 +33,7 @@ order by p.post_no
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
-    """What is looked for."""
+    """The words and the time of a study."""
 
     words: Sequence[str]
     unit: Unit
@@ -42,33 +42,33 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
 
 class Found(Struct, kw_only=True):
-    """What was found, as numbers."""
+    """The counts of a study."""
 
     looked: int = 0
-    """Posts with text, written in the time that is asked about."""
+    """Posts with text that were written in the time of the study."""
     posts: int = 0
     people: int = 0
     stretches: dict[str, tuple[int, int]] = {}
-    """By the beginning of each stretch (microseconds): posts, people."""
+    """Posts and authors by the start of each interval (microseconds)."""
 
 
 class Looked(Struct, frozen=True):
-    """The end of a look."""
+    """The result of a study."""
 
     found: Found
     spellings: list[tuple[str, int, int]]
-    """As written, posts, people."""
+    """Spelling, posts, authors."""
     sample: list[int]
-    """Numbers of posts, in the order in which they were drawn."""
+    """Numbers of posts, in random order."""
 
 
 class _Counts:
-    """What is remembered while posts are looked through."""
+    """Running counts."""
 
     def __init__(self, wanted: Wanted, lots: Random) -> None:
         self.wanted = wanted
         self._lots = lots
-        self._pattern = pattern(wanted.words)
+        self._pattern = word_pattern(wanted.words)
         self._since, self._until = (None if when is None else to_micros(when) for when in (wanted.since, wanted.until))
         self.spellings = Spellings(wanted.words)
         self.posts: dict[int, int] = {}
@@ -81,7 +81,7 @@ class _Counts:
         if at is None or (self._since is not None and at < self._since) or (self._until is not None and at >= self._until):
             return
         self.looked += 1
-        self.spellings.look(row["text"], row["author"])
+        self.spellings.add(row["text"], row["author"])
         if self._pattern.search(row["text"]):
             self._count(row, to_micros(self.wanted.unit.begin(from_micros(at))))
 
@@ -90,7 +90,7 @@ class _Counts:
         if stretch in self.posts or len(self.posts) < _MOST_STRETCHES:
             self.posts[stretch] = self.posts.get(stretch, 0) + 1
             self.people.setdefault(stretch, set()).add(row["author"])
-        # Every post that mentions a word is in the sample with the same chance.
+        # Reservoir sampling: every mention has the same chance.
         if len(self.sample) < SAMPLE:
             self.sample.append(row["post_no"])
         elif (place := self._lots.randrange(self.mentions)) < SAMPLE:
@@ -105,8 +105,7 @@ class _Counts:
 
 
 async def look_through(database: Database, wanted: Wanted, lots: Random, said: Callable[[int, int], Awaitable[None]]) -> Looked:
-    """Looks at every stored post once, some at a time; `said` is told after each up to which of how many it has looked, and may
-    wait."""
+    """Read every stored post once, in batches. After each batch `said` is called with the progress and the total; it may wait."""
     counts = _Counts(wanted, lots)
     async with database.reading() as tx:
         row = await tx.fetch_one(_TOP)

@@ -1,4 +1,4 @@
-"""Studies of words as they stand: how far the look is, what it found, the series beside it, what people said of the sample."""
+"""Read studies of words: progress, counts, comparison with a series, and the precision according to labels."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from datetime import datetime
 import msgspec
 from msgspec import Struct
 
-from bowerbird.analysis.agreement import NO, UNSURE, YES, Agreement, Share, agreement, majority, share_of
-from bowerbird.analysis.words.correlation import Lagged, correlations
+from bowerbird.analysis.agreement import NO, UNSURE, YES, Agreement, Share, majority_label, measure_agreement, wilson_share
+from bowerbird.analysis.series import Lagged, correlate
 from bowerbird.clock import from_micros, to_micros
 from bowerbird.model import StudyState
 from bowerbird.model.subjects.telling import is_hidden
@@ -18,7 +18,7 @@ from bowerbird.reports.counting.by_time import Unit
 from bowerbird.reports.words.looking import Found, Wanted
 
 LAGS = {Unit.HOUR: 24, Unit.DAY: 7, Unit.MONTH: 3}
-"""How many stretches earlier and later the series are compared."""
+"""Maximum lag of the comparison, in intervals."""
 _COLUMNS = """
 study, name, words, unit, since, until, who, made_at, state, held_until, through, top, ended_at, result, spellings, series_name,
 series, error
@@ -34,7 +34,7 @@ _LABELS = "select post_no, who, label from word_study_labels where study = ? ord
 
 
 class Study(Struct, frozen=True, kw_only=True):
-    """One study."""
+    """A study of words and its result."""
 
     number: int
     name: str
@@ -70,7 +70,7 @@ class ByPerson(Struct, frozen=True):
 
 
 class Precision(Struct, frozen=True, kw_only=True):
-    """Which part of the posts that mention a word are about what is meant, by what people say of the sample."""
+    """The share of mentions that are about the intended topic, according to labels of the sample."""
 
     drawn: int
     labelled: int
@@ -81,7 +81,7 @@ class Precision(Struct, frozen=True, kw_only=True):
 
 
 class Compared(Struct, frozen=True, kw_only=True):
-    """References and the other series in the same stretches, and how they go together."""
+    """Mentions and the series in the same intervals, and their correlations."""
 
     times: Sequence[datetime]
     posts: Sequence[int]
@@ -92,7 +92,7 @@ class Compared(Struct, frozen=True, kw_only=True):
 
 
 async def read_studies(tx: Transaction, most: int = 200) -> Sequence[Study]:
-    """The latest first."""
+    """Return the studies, latest first."""
     return [_study(row) for row in await tx.fetch(_ALL, most)]
 
 
@@ -123,8 +123,10 @@ def _study(row: Row) -> Study:
 
 
 def compared(study: Study) -> Compared | None:
-    """Stretch by stretch from the first reference or number to the last; None until there is something. Where nobody mentions a
-    word there are none: that is a number too. The series counts where it has one; several in one stretch are averaged."""
+    """Return mentions and series by interval, from the first to the last, or None until there is a result.
+
+    Intervals without mentions count as 0. Intervals without a value of the series are left out; several values are averaged.
+    """
     if study.found is None:
         return None
     unit = study.wanted.unit
@@ -136,10 +138,10 @@ def compared(study: Study) -> Compared | None:
     places = {place: value for place, value in enumerate(theirs) if value is not None}
     both = [dict(enumerate(map(float, values))) for values in (posts, people)]
     first, last = (min(places), max(places)) if places else (0, -1)
-    # Beyond what the series covers zeros would only mean that it had not begun; a lag needs some room around it.
+    # Only intervals that the series covers, with room for the lags.
     most = LAGS[unit]
     shown = [{place: n for place, n in values.items() if first - most <= place <= last + most} for values in both]
-    by_posts, by_people = ([] if not places else correlations(values, places, most) for values in shown)
+    by_posts, by_people = ([] if not places else correlate(values, places, most) for values in shown)
     return Compared(times=times, posts=posts, people=people, series=theirs, by_posts=by_posts, by_people=by_people)
 
 
@@ -163,7 +165,7 @@ def _stretches(seen: Sequence[datetime], unit: Unit) -> list[datetime]:
 
 
 async def read_drawn_posts(tx: Transaction, study: int) -> Sequence[SampledPost]:
-    """The posts of the sample that are still there, in the order in which they were drawn."""
+    """Return the posts of the sample that still exist, in random order."""
     return [
         SampledPost(
             number=row["post_no"],
@@ -179,7 +181,7 @@ async def read_drawn_posts(tx: Transaction, study: int) -> Sequence[SampledPost]
 
 
 async def read_labels(tx: Transaction, study: int) -> Mapping[int, Mapping[str, str]]:
-    """By post what each person said of it."""
+    """Return the labels by post and person."""
     found: dict[int, dict[str, str]] = {}
     for row in await tx.fetch(_LABELS, study):
         found.setdefault(row["post_no"], {})[row["who"]] = row["label"]
@@ -189,7 +191,7 @@ async def read_labels(tx: Transaction, study: int) -> Mapping[int, Mapping[str, 
 async def read_precision(tx: Transaction, study: int) -> Precision:
     sample, labels = await read_drawn_posts(tx, study), await read_labels(tx, study)
     said = {post.number: labels[post.number] for post in sample if post.number in labels}
-    words = [majority(each) for each in said.values()]
+    words = [majority_label(each) for each in said.values()]
     people = sorted({who for each in said.values() for who in each})
     return Precision(
         drawn=len(sample),
@@ -197,7 +199,7 @@ async def read_precision(tx: Transaction, study: int) -> Precision:
         unsure=words.count(UNSURE),
         precise=_share(words),
         people=[_by(who, [each[who] for each in said.values() if who in each]) for who in people],
-        agreement=agreement(list(said.values())),
+        agreement=measure_agreement(list(said.values())),
     )
 
 
@@ -206,9 +208,9 @@ def _by(who: str, words: Sequence[str]) -> ByPerson:
 
 
 def _share(words: Sequence[str]) -> Share:
-    return share_of(words.count(YES), words.count(YES) + words.count(NO))
+    return wilson_share(words.count(YES), words.count(YES) + words.count(NO))
 
 
 def micros(series: Mapping[datetime, float]) -> list[tuple[int, float]]:
-    """A series as it is kept."""
+    """Return a series as it is stored: microseconds and values."""
     return sorted((to_micros(when), value) for when, value in series.items())

@@ -63,7 +63,7 @@ def _neighbourhood(given: Given, view: ServiceView, use: FacetUse) -> Neighbourh
     if use.ranker != Focus.name or given.plan.community is None or not given.plan.community.uses_relations:
         return None
     # Loaded for crawls of a community alone.
-    from bowerbird.community.around import StoredNeighbourhood
+    from bowerbird.community.rows import StoredNeighbourhood
 
     return StoredNeighbourhood(given.database, view.number, view.speaks.network)
 

@@ -116,7 +116,7 @@ ELSEWHERE: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "keyword_methods": ("name", "options"), "keywords": ("why", "numbers", "until_why", "until_numbers"),
         "keyword_decisions": ("posts", "background", "numbers"), "keyword_candidates": ("counts", "verdict", "numbers"),
         "tombstones": ("mark",), "tombstone_keys": ("secret",), "judgements": ("judge", "version", "decided_by"),
-        "judgement_history": ("judge", "version", "decided_by"), "relation_weights": ("judge", "weights"),
+        "judgement_history": ("judge", "version", "decided_by"), "community_models": ("judge", "learned"),
     },
     _CHOSEN: {
         "controls": ("kind", "wanted"),

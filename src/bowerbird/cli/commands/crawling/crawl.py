@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from msgspec import Struct, structs
 
-from bowerbird.analysis.places.index.gazetteer import is_built
+from bowerbird.analysis.places.gazetteer import is_built
 from bowerbird.app import Outside, Participation, open_crawl
 from bowerbird.cli.checks.changed import applies
 from bowerbird.cli.checks.consent import check_consent, keep_consent

@@ -21,7 +21,7 @@ from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.ports import Vault
 from bowerbird.reports.audits import Audited
 from bowerbird.settings import Settings, load_settings
-from bowerbird.studies.audits.choosing import Wish
+from bowerbird.studies.audits import AuditOptions
 from bowerbird.transport import HttpTransport
 
 app = typer.Typer(help="Ask the network again, to know how much of it is stored.", no_args_is_help=True)
@@ -60,17 +60,17 @@ def posts(
     opened = open_vault(settings)
     plan = read_plan(file, (), opened, name, may_lack_seeds=True)
     lots = SystemRandom() if seed is None else Random(seed)  # noqa: S311 who names a seed wants the same accounts again
-    wish = Wish(accounts=accounts, newest=newest, judge=judge, lots=lots, dollars=dollars)
+    options = AuditOptions(accounts=accounts, newest=newest, judge=judge, random=lots, dollars=dollars)
     output.progress(f"Asking for the latest {newest:,} posts of up to {accounts:,} accounts again.")
-    found = asyncio.run(_audited(plan, settings, opened, wish))
+    found = asyncio.run(_audited(plan, settings, opened, options))
     show_audited(output, found)
     output.result(msgspec.to_builtins(found))
 
 
-async def _audited(plan: CrawlPlan, settings: Settings, vault: Vault, wish: Wish) -> Audited:
+async def _audited(plan: CrawlPlan, settings: Settings, vault: Vault, options: AuditOptions) -> Audited:
     clock = RealClock()
     transport = HttpTransport(clock, load_settings(contact=plan.contact or settings.contact).user_agent)
     try:
-        return await audit_posts(plan, Outside(clock=clock, transport=transport, vault=vault), wish)
+        return await audit_posts(plan, Outside(clock=clock, transport=transport, vault=vault), options)
     finally:
         await transport.close()

@@ -41,11 +41,10 @@ def new(
     as_json: JsonFlag = False,
 ) -> None:
     """Write the description of a country's people, ready to use and to be changed."""
-    from bowerbird.analysis.community.describing import described
-    from bowerbird.analysis.community.world import code_of
+    from bowerbird.community.countries import code_of, description
 
     code = code_of(country)
-    output, text = Output(as_json=as_json), described(code)
+    output, text = Output(as_json=as_json), description(code)
     file = outfile or Path(f"{code.lower()}.toml")
     if str(file) == "-":
         typer.echo(text, nl=False)
@@ -156,14 +155,14 @@ def overrule(
 @app.command()
 def free(who: _ACCOUNT, place: StoreArgument = None, as_json: JsonFlag = False) -> None:
     """Take back what a person said of an account: the judge decides again, with the next look or `rejudge`."""
-    from bowerbird.community.persons import take_back
+    from bowerbird.community.decisions import remove_decision
 
     output, found, clock = Output(as_json=as_json), _store_of(who, place, "free"), RealClock()
 
     async def write() -> dict[str, Any]:
         async with opened_store(found, clock) as database, database.transaction() as tx:
             account = await _account(tx, database, who, found)
-            was_said = await take_back(tx, account.id, clock.now())
+            was_said = await remove_decision(tx, account.id, clock.now())
         done = "is for the judge to decide again." if was_said else "was decided by no person; nothing is changed."
         output.line(f"{account.handle or account.id} {done}")
         return {"id": account.id, "taken_back": was_said}
@@ -178,27 +177,27 @@ def rejudge(
 ) -> None:
     """Judge everybody in the store anew: after a change of the description, or with a newer bowerbird. What was said before stays
     in the history, and whom a person judged is left alone."""
-    from bowerbird.analysis.community.judge import Examiner
     from bowerbird.cli.store_addresses import read_plan
-    from bowerbird.community.looking import Looker
+    from bowerbird.community.classifier import CommunityClassifier
+    from bowerbird.community.review import Reviewer
     from bowerbird.settings import load_settings
 
     output, found, clock = Output(as_json=as_json), find_store(str(file)), RealClock()
     community = read_plan(file, may_lack_seeds=True).community
     if community is None:
         raise UserError(f'{file} is about no community; add [community] with file = "pt.toml"')
-    examiner = Examiner(community, load_settings().cache_folder)
+    classifier = CommunityClassifier(community, load_settings().cache_folder)
 
     async def judge() -> dict[str, Any]:
         looked = 0
         changes: Counter[str] = Counter()
         async with opened_store(found, clock) as database:
-            looker, after = Looker(database, examiner), 0
+            reviewer, after = Reviewer(database, classifier), 0
             while True:
                 # A transaction for some of them: a crawl that runs meanwhile waits for no more than that.
                 async with database.transaction() as tx:
-                    users = await looker.everybody(tx, after, _AT_ONCE)
-                    changed = await looker.again(tx, users, clock.now())
+                    users = await reviewer.all_accounts(tx, after, _AT_ONCE)
+                    changed = await reviewer.judge_again(tx, users, clock.now())
                 for each in changed:
                     changes[f"{each.before or 'unknown'} to {each.value}"] += 1
                 looked += len(users)
@@ -221,7 +220,7 @@ def _store_of(who: str, place: str | None, action: str) -> NamedStore:
 
 
 async def _say(who: str, found: NamedStore, value: str | None, by: str, note: str, output: Output) -> dict[str, Any]:
-    from bowerbird.community.persons import say
+    from bowerbird.community.decisions import save_decision
 
     clock = RealClock()
     async with opened_store(found, clock) as database, database.transaction() as tx:
@@ -233,7 +232,7 @@ async def _say(who: str, found: NamedStore, value: str | None, by: str, note: st
                 f"{who} is {told or 'not judged yet'}: there is nothing to confirm. Say what is right: "
                 f"bowerbird community overrule {who} --as yes"
             )
-        was = await say(tx, account.id, told, by, note, clock.now())
+        was = await save_decision(tx, account.id, told, by, note, clock.now())
     output.line(f"{account.handle or account.id}: {told}, says {by}" + (f" (it was {was})." if was != told else "."))
     return {"id": account.id, "value": told, "was": was, "by": by}
 

@@ -17,29 +17,46 @@ def nationality(
     seed: Annotated[
         list[int] | None, typer.Option("--seed", help="A world; may be repeated.", show_default="three that nothing was tried on")
     ] = None,
+    data: Annotated[
+        Path, typer.Option("--data", metavar="DIR", help="Folder with real profiles; without it only worlds are evaluated.")
+    ] = Path("../shared/data"),
     as_json: JsonFlag = False,
 ) -> None:
-    """How well is it told who belongs, by profiles alone and by everything? Takes some minutes. Exit code 1 if not well."""
-    from bowerbird.evaluate.nationality import HELD_OUT, evaluate_nationality
+    """How well are members told from others, by profiles alone and by everything? Takes some minutes. Exit code 1 if a target is
+    missed."""
+    from bowerbird.evaluate.nationality import HELD_OUT, STAGES, evaluate_nationality
     from bowerbird.settings import load_settings
 
     output = Output(as_json=as_json)
     figures = evaluate_nationality(
         load_settings().cache_folder,
+        data=data,
         accounts=accounts,
         candidates=candidates,
         seeds=tuple(seed or HELD_OUT),
         say=output.progress,
     )
-    columns = ("precision_yes", "precision_no", "recall", "undecided")
-    rows = [
-        (f"{rule}, {stage}", *(figures[rule][stage][column] for column in columns))
+    columns = ("decided", "precision_yes", "precision_no", "recall", "brier")
+    heads = ("", *(column.replace("_", " of ", 1) for column in columns))
+    rows: list[tuple[object, ...]] = [
+        (f"{rule}, {stage}", *(figures["worlds"][rule][stage][column] for column in columns))
         for rule in ("echo", "ours")
-        for stage in ("profile", "posts", "everything", "abroad")
+        for stage in STAGES
     ]
-    published = figures["published"]
-    rows.append(("TwitterEcho, published", *(published[column] for column in columns)))
-    output.table("", ("", *(column.replace("_", " of ", 1) for column in columns)), rows)
+    rows.append(("TwitterEcho, published", *(figures["published"].get(column) for column in columns)))
+    output.table("simulated worlds", heads, rows)
+    bins = [(f"{each['from']:g} to {each['to']:g}", *(each[name] for name in ("accounts", "probability", "members")))
+            for each in figures["reliability"]]  # fmt: skip
+    output.table("reliability in the worlds", ("probability", "accounts", "mean", "members"), bins)
+    if figures["sources"]:
+        rows = [
+            (f"{name}, {rule}", *(each[rule][column] for column in columns))
+            for name, each in figures["sources"].items()
+            for rule in ("echo", "ours")
+        ]
+        output.table("real profiles", heads, rows)
+    else:
+        output.line(f"{data} is no folder of evaluation data: real profiles were not evaluated.")
     output.result(figures)
     raise typer.Exit(0 if figures["is_good"] else 1)
 

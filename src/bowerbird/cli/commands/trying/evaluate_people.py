@@ -1,4 +1,4 @@
-"""`bowerbird evaluate language` and `evaluate profiles`: what is told of people, measured on real posts and names."""
+"""The commands `bowerbird evaluate language` and `bowerbird evaluate profiles`."""
 
 from __future__ import annotations
 
@@ -18,51 +18,65 @@ def language(
             metavar="DIR",
             help="Folder with language-tweets-15, portuguese-br-tweets, portuguese-varieties and portuguese-politicians.",
         ),
-    ],
-    bundles: Annotated[int, typer.Option(min=10, max=100_000, help="Sets of posts of each size.")] = 500,
+    ] = Path("../shared/data"),
+    tweets: Annotated[int, typer.Option(min=10, max=100_000, help="Single tweets of each language.")] = 1_000,
+    sets: Annotated[int, typer.Option(min=10, max=100_000, help="Sets of posts of each size.")] = 500,
     weights: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Only estimate the weights of all hints from all sources, and write them.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Another seed draws other sets.")] = 1,
+    seed: Annotated[int, typer.Option(help="Another seed draws other tweets and sets.")] = 1,
     as_json: JsonFlag = False,
 ) -> None:
-    """How well are languages, and European and Brazilian Portuguese, told? Takes some minutes. Exit code 1 if not well enough.
+    """Measure language identification and the distinction of European and Brazilian Portuguese. Takes some minutes.
 
     Weights are estimated on one source of posts and measured on another, in every direction; pt-PT is the worst of them.
+    Exit code 1 if a library identifies single tweets better, or if pt-PT misses a precision of 0.974 or a recall of 0.90.
     """
     from bowerbird.clock import RealClock
-    from bowerbird.evaluate.language import estimated_weights, evaluate_language, written_weights
+    from bowerbird.evaluate.language.evaluation import estimate_weights, evaluate_language
+    from bowerbird.evaluate.language.fitting import format_weights
 
     output = Output(as_json=as_json)
     if weights is not None:
-        weights.write_text(written_weights(estimated_weights(data, seed)), encoding="utf-8")
+        weights.write_text(format_weights(estimate_weights(data, seed)), encoding="utf-8")
         output.line(f"Wrote {weights}.")
         output.result({"weights": str(weights)})
         return
-    stopwatch = RealClock().stopwatch
-    figures = evaluate_language(data, bundles=bundles, seed=seed, stopwatch=stopwatch, say=output.progress)
-    _told_languages(output, figures)
+    figures = evaluate_language(
+        data,
+        tweets_per_language=tweets,
+        sets=sets,
+        seed=seed,
+        stopwatch=RealClock().stopwatch,
+        progress=output.progress,
+    )
+    _print_languages(output, figures)
     output.result(figures)
     raise typer.Exit(0 if figures["is_good"] else 1)
 
 
-def _told_languages(output: Output, figures: dict[str, Any]) -> None:
+def _print_languages(output: Output, figures: dict[str, Any]) -> None:
+    shown = ("accuracy", "macro_f1", "macro_f1_iberian", "labelled", "accuracy_of_labelled", "calibration_error")
+    methods = [(name, *(each.get(column, "") for column in shown)) for name, each in figures["languages"]["methods"].items()]
+    output.table("Language of single tweets", ("", *(column.replace("_", " ") for column in shown)), methods)
+    sets = figures["languages"]["sets"]
+    output.table("Language of sets of tweets", ("posts", "right"), [(size, each["right"]) for size, each in sets.items()])
+
     columns = ("precision", "recall", "true_negative_rate", "accuracy")
-    titles = ("", *(column.replace("_", " ") for column in columns))
-    rows = [(name, *(each["bundles"]["30-100"][column] for column in columns)) for name, each in figures["directions"].items()]
-    rows.append(("worst of these", *(figures["pt-PT"][column] for column in columns)))
-    rows.append(("TwitterEcho, published", *(figures["published"]["30-100"][column] for column in columns)))
-    output.table("European Portuguese in sets of 30 to 100 posts, estimated on one source, measured on another", titles, rows)
-    told = [
-        (f"{source}, {method.replace('_', ' ')}", *(each["bundles"]["30-100"][column] for column in columns))
-        for source, methods in figures["methods"].items()
-        for method, each in methods.items()
-        if "bundles" in each
+    left_out = [(f"the others to {name}", each) for name, each in figures["left_out"].items()]
+    rows = [
+        (name, *(each["sets"]["30-100"][column] for column in columns))
+        for name, each in (*figures["directions"].items(), *left_out)
     ]
-    output.table("the same sets, by method", titles, told)
-    languages = ("tweets", "accuracy", "among_neighbours", "of_those_told", "told", "sets")
-    rows = [(name, *(each[column] for column in languages)) for name, each in figures["languages"]["by_language"].items()]
-    output.table("languages of tweets", ("", *(column.replace("_", " ") for column in languages)), rows)
+    rows += [
+        (f"{source}, {name}", *(each.get("sets", each)["30-100"][column] for column in columns))
+        for source, methods in figures["methods"].items()
+        for name, each in methods.items()
+    ]
+    rows.append(("worst direction", *(figures["pt-PT"][column] for column in columns)))
+    rows.append(("TwitterEcho, published", *(figures["published"]["30-100"][column] for column in columns)))
+    titles = ("weights, measured on", *(column.replace("_", " ") for column in columns))
+    output.table("European Portuguese in sets of 30 to 100 posts", titles, rows)
     output.line("Labels are noisy:")
     for line in figures["noisy_labels"]:
         output.line(f"  {line}")
@@ -70,21 +84,21 @@ def _told_languages(output: Output, figures: dict[str, Any]) -> None:
 
 def profiles(
     data: Annotated[Path, typer.Option("--data", metavar="DIR", help="Folder with names-by-country and posting-times.")],
-    letters: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Only estimate the table of letters from all names, and write it.")
+    names: Annotated[
+        Path | None, typer.Option("--names", metavar="FILE", help="Only build the packaged table of names, and write it to FILE.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Another seed draws other names and posts.")] = 1,
     as_json: JsonFlag = False,
 ) -> None:
     """How much do names, and the hours of posts, tell of where people are from? Takes a minute."""
-    from bowerbird.analysis.names.fitting import written
-    from bowerbird.evaluate.profiles import estimated_letters, evaluate_profiles
+    from bowerbird.evaluate.profiles import evaluate_profiles, packaged_table
+    from bowerbird.evaluate.profiles.names_table import pack_table
 
     output = Output(as_json=as_json)
-    if letters is not None:
-        letters.write_text(written(estimated_letters(data, seed)), encoding="utf-8")
-        output.line(f"Wrote {letters}.")
-        output.result({"letters": str(letters)})
+    if names is not None:
+        names.write_bytes(pack_table(packaged_table(data)))
+        output.line(f"Wrote {names}.")
+        output.result({"names": str(names)})
         return
     figures = evaluate_profiles(data, seed)
     output.table("names, the mean of all countries", ("figure", "value"), figures["names"].items())

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from bowerbird.community.persons import say, undo
+from bowerbird.community.decisions import save_decision, undo_decision
 from bowerbird.crawl.life.controls import Changed
 from bowerbird.db.moment import one_moment
 from bowerbird.errors import UserError
@@ -109,7 +109,7 @@ async def _say(site: Site, request: Request, number: int, value: str, seen: str)
             if now is None or now.seen != seen:
                 by = f" by {now.decided_by}" if now and now.decided_by else ""
                 raise Changed(f"{name} was judged anew{by} since you saw it: nothing was done. Look again")
-            await say(tx, person.id, value, who(site, request), "", site.clock.now())
+            await save_decision(tx, person.id, value, who(site, request), "", site.clock.now())
 
     await site.act(request, "judge", f"{name}: {value}", do)
     return f"{name}: {WORDS['value_words'][value]}."
@@ -124,7 +124,7 @@ async def _back(site: Site, request: Request, where: tuple[CrawlReport, Which], 
 
     async def do() -> bool:
         async with site.database.transaction() as tx:
-            return await undo(tx, person.id, who(site, request), site.clock.now())
+            return await undo_decision(tx, person.id, who(site, request), site.clock.now())
 
     name = f"@{person.handle}" if person.handle else person.id
     is_undone = await site.act(request, "take back", name, do)

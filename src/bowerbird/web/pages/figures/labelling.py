@@ -8,7 +8,7 @@ from starlette.routing import BaseRoute, Route
 
 from bowerbird.errors import UserError
 from bowerbird.reports.words.reading import read_drawn_posts, read_labels, read_precision
-from bowerbird.studies.words.making import Said, label
+from bowerbird.studies.word_studies import PostLabel, label_post
 from bowerbird.web.pages.figures.shared import Figures, back
 from bowerbird.web.pages.figures.word_studies import found_study, study_of
 from bowerbird.web.security import Form, Role
@@ -48,12 +48,12 @@ def routes(figures: Figures) -> list[BaseRoute]:
         study, written = await found_study(figures, request), str(form.get("post") or "")
         if not written.isdecimal() or len(written) > _LONGEST_NUMBER:
             raise UserError("this form names no post; load the page again")
-        said = Said(int(written), figures.name_of(request), str(form.get("label") or "") or None)
+        label = PostLabel(int(written), figures.name_of(request), str(form.get("label") or "") or None)
 
         async def do() -> None:
-            await label(site.database, study.number, said, site.clock.now())
+            await label_post(site.database, study.number, label, site.clock.now())
 
-        await site.act(request, "label post", f"{study.name}: post {said.post} by {said.who}", do)
+        await site.act(request, "label post", f"{study.name}: post {label.post} by {label.who}", do)
         return back(f"/figures/words/{study.number}/label")
 
     path = "/figures/words/{study:int}/label"

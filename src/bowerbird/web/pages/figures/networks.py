@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from bowerbird.analysis.favouritism import favouritism, in_words
+from bowerbird.analysis.favouritism import describe_favouritism, favouritism
 from bowerbird.errors import UserError
 from bowerbird.reports.histories.find_account import find_accounts
 from bowerbird.reports.statistics.networks import BACK, WEIGHTS, Graph, read_around, read_friends
@@ -61,7 +61,7 @@ def routes(figures: Figures) -> list[BaseRoute]:
             raise NotFound("There is no such account in this store that may be told of.")
         kinds = Counter(edge.kind for edge in graph.edges)
         favour = favouritism(graph.spoken_to)
-        spread = None if favour is None else in_words(favour, len(graph.spoken_to))
+        spread = None if favour is None else describe_favouritism(favour, len(graph.spoken_to))
         values = {"weights": WEIGHTS, "strongest": strongest(graph), "favour": favour, "spread": spread}
         return figures.site.part(request, "figures/ties.html", graph=graph, kinds=kinds, **values)
 

@@ -10,15 +10,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from bowerbird.analysis.words.correlation import at_no_lag, plain, strongest
-from bowerbird.analysis.words.series import LARGEST, MOST_ROWS, head_of, read_series
+from bowerbird.analysis.series import MAX_BYTES, MAX_ROWS, at_lag_zero, column_name, read_series, strongest, two_places
 from bowerbird.errors import UserError
 from bowerbird.ports import Transaction
 from bowerbird.reports.blocks.moments import end_moment, moment
 from bowerbird.reports.counting.by_time import Unit
 from bowerbird.reports.words.looking import Wanted
 from bowerbird.reports.words.reading import Compared, Study, compared, read_precision, read_studies, read_study
-from bowerbird.studies.words.making import keep_series, look_anew, make_study, remove_study
+from bowerbird.studies.word_studies import create_study, remove_study, restart_study, set_series
 from bowerbird.web.errors import NotFound
 from bowerbird.web.pages.figures.shared import Figures, Plot, back, no_numbers
 from bowerbird.web.security import Form, Role
@@ -38,7 +37,7 @@ def routes(figures: Figures) -> list[BaseRoute]:
         Route("/figures/words", acting(Role.STEER, pages.make), methods=["POST"]),
         Route(one, pages.study),
         Route(f"{one}/words", acting(Role.STEER, pages.change), methods=["POST"]),
-        Route(f"{one}/series", acting(Role.STEER, pages.upload, LARGEST + _ROUND), methods=["POST"]),
+        Route(f"{one}/series", acting(Role.STEER, pages.upload, MAX_BYTES + _ROUND), methods=["POST"]),
         Route(f"{one}/remove", acting(Role.STEER, pages.remove), methods=["POST"]),
         Route("/figures/plots/words/{study:int}/{what}", pages.plot),
     ]
@@ -79,7 +78,7 @@ class _Pages:
 
         async def do() -> int:
             async with self._site.database.transaction() as tx:
-                return await make_study(tx, str(form.get("name") or ""), wanted, who, self._site.clock.now())
+                return await create_study(tx, str(form.get("name") or ""), wanted, who, self._site.clock.now())
 
         number = await self._site.act(request, "make study", ", ".join(wanted.words)[:80], do)
         self._site.keeper.stir()
@@ -98,11 +97,11 @@ class _Pages:
             study=study,
             told=told,
             precision=precision,
-            plainly=None if told is None else at_no_lag(told.by_posts),
+            plainly=None if told is None else at_lag_zero(told.by_posts),
             strongest=None if told is None else strongest({"posts": told.by_posts, "people": told.by_people}),
-            largest=LARGEST,
-            plain=plain,
-            most_rows=MOST_ROWS,
+            largest=MAX_BYTES,
+            two_places=two_places,
+            most_rows=MAX_ROWS,
         )
 
     async def change(self, request: Request, form: Form) -> Response:
@@ -111,7 +110,7 @@ class _Pages:
 
         async def do() -> None:
             async with self._site.database.transaction() as tx:
-                await look_anew(tx, study.number, words)
+                await restart_study(tx, study.number, words)
 
         await self._site.act(request, "change study", study.name, do)
         self._site.keeper.stir()
@@ -121,15 +120,15 @@ class _Pages:
         study, given = await found_study(self._figures, request), form.get("file")
         if not isinstance(given, UploadFile) or not given.filename:
             raise UserError("choose a CSV file first: two columns, a time and a number")
-        body = await given.read(LARGEST + 1)
-        if len(body) > LARGEST:
-            raise UserError(f"the file is larger than {LARGEST:,} bytes; sum it up by day or month first")
+        body = await given.read(MAX_BYTES + 1)
+        if len(body) > MAX_BYTES:
+            raise UserError(f"the file is larger than {MAX_BYTES:,} bytes; sum it up by day or month first")
         series = read_series(body)
-        name = str(form.get("name") or head_of(body) or given.filename.removesuffix(".csv"))
+        name = str(form.get("name") or column_name(body) or given.filename.removesuffix(".csv"))
 
         async def do() -> None:
             async with self._site.database.transaction() as tx:
-                await keep_series(tx, study.number, name, series)
+                await set_series(tx, study.number, name, series)
 
         await self._site.act(request, "upload series", study.name, do)
         return back(f"/figures/words/{study.number}")

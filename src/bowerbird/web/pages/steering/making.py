@@ -14,8 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from bowerbird.analysis.community.describing import described
-from bowerbird.analysis.community.world import code_of
+from bowerbird.community.countries import code_of, description
 from bowerbird.errors import UserError
 from bowerbird.flows.files.flow_file import built_in_flow
 from bowerbird.flows.files.written import CrawlForm, written
@@ -191,7 +190,7 @@ async def _formed(desk: Desk, form: Form, name: str, seeds: tuple[str, ...]) -> 
         **{key: _count(text(form, key), word) for key, word in _NUMBERS.items()},
     )
     shown = written(made, flow, seeds_file=f"{name}.seeds.txt")
-    return Draft(name=name, text=shown, seeds=seeds, community=described(country) if country else "")
+    return Draft(name=name, text=shown, seeds=seeds, community=description(country) if country else "")
 
 
 def _flow(name: str, words: Vocabulary) -> Flow:

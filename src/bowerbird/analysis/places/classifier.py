@@ -1,0 +1,154 @@
+"""Decide which of a crawl's areas an account or a post belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from bowerbird.analysis.places.gazetteer import Entry, Level
+from bowerbird.analysis.places.resolver import MIN_CONFIDENCE, Candidate, Resolver
+from bowerbird.errors import UserError
+from bowerbird.model import Area, Box, Finding, Judgement, Place, Post, PostKind, Ruling, Seen, Source, Subject, User
+
+_ACCOUNT_SOURCES = frozenset({Source.PROFILE, Source.TEXT})
+_REVIEWED = frozenset(source.value for source in _ACCOUNT_SOURCES)
+_MARGIN = 0.05
+"""Degrees around the outermost towns of a country or region."""
+
+
+class PlaceClassifier:
+    """Labels accounts and posts with areas; implements `ports.Judge`. The same item always gives the same result.
+
+    The strongest source decides: coordinates of the post, its place, the location of the profile, the text.
+    """
+
+    name = "place"
+    version = "1"
+
+    def __init__(self, areas: Sequence[Area], resolver: Resolver) -> None:
+        self._areas = tuple(areas)
+        self._resolver = resolver
+        self._in_description = lru_cache(maxsize=50_000)(lambda text: resolver.in_description(text))
+
+    def judge(self, seen: Seen) -> Ruling:
+        return Ruling(
+            judgements=(*self._label_accounts(seen), *self._label_posts(seen)),
+            reviewed={(Subject.USER, known): _REVIEWED for known, _ in seen.accounts()},
+        )
+
+    def locate_user(self, user: User) -> Sequence[Finding]:
+        """Return the areas of an account by its location, or else by its description."""
+        if user.opts_out:
+            return ()
+        if user.location and (found := _probable(self._resolver.resolve(user.location))):
+            return self._findings(found, Source.PROFILE)
+        described = self._in_description(user.description) if user.description else None
+        return self._findings(_probable([described]), Source.TEXT) if described else ()
+
+    def locate_post(self, post: Post, author: User | None) -> Sequence[Finding]:
+        """Return the areas of a post by its coordinates, its place, its author's location, or its text.
+
+        A repost has no area, because another account wrote it.
+        """
+        if post.kind is PostKind.REPOST or (author is not None and author.opts_out):
+            return ()
+        if post.place is not None:
+            return self._locate_place(post.place)
+        by_author = self.locate_user(author) if author is not None else ()
+        by_location = [each for each in by_author if each.source is Source.PROFILE]
+        if by_location or not post.text:
+            return by_location or by_author
+        named = self._resolver.in_post(post.text, post.tags)
+        by_text = self._findings(_probable([named]), Source.TEXT) if named else ()
+        return by_text or by_author
+
+    def _label_accounts(self, seen: Seen) -> Iterator[Judgement]:
+        for known, user in seen.accounts():
+            for finding in self.locate_user(user):
+                yield _label(finding, Subject.USER, known, holds_for_posts=True)
+
+    def _label_posts(self, seen: Seen) -> Iterator[Judgement]:
+        for known, author, post in seen.posts():
+            for finding in self.locate_post(post, seen.profiles.get(author)):
+                yield _label(finding, Subject.POST, known)
+                if finding.source not in _ACCOUNT_SOURCES:
+                    # The author was at the place of the post, whatever the profile says.
+                    yield _label(finding, Subject.USER, author)
+
+    def _locate_place(self, place: Place) -> Sequence[Finding]:
+        if place.longitude is None or place.latitude is None:
+            text = ", ".join(filter(None, (place.name, place.country)))
+            return self._findings(_probable(self._resolver.resolve(text))[:1], Source.PLACE)
+        point = place.longitude, place.latitude
+        needs_town = any(area.country for area in self._areas)
+        town = self._resolver.gazetteer.nearest(*point) if needs_town else None
+        return [
+            _finding(area, Source.COORDINATES, 1.0, point)
+            for area in self._areas
+            if (town is not None and _is_in_country(area, town) if area.country else area.box.holds(*point))
+        ]
+
+    def _findings(self, candidates: Sequence[Candidate], source: Source) -> list[Finding]:
+        findings: dict[str, Finding] = {}
+        for candidate in candidates:
+            point = candidate.point or (candidate.entry.longitude, candidate.entry.latitude)
+            for area in self._areas:
+                if area.name not in findings and _contains(area, candidate):
+                    findings[area.name] = _finding(area, source, candidate.confidence, point)
+        return list(findings.values())
+
+
+def find_area(name: str, resolver: Resolver) -> Area:
+    """Return the city, region or country of that name; raise `UserError` if none is certain enough."""
+    found = resolver.best(name, 0.45)
+    box = found.entry.box if found else None
+    if found is None or box is None:
+        example = "box = [-9.5, 38.6, -9.0, 38.9]"
+        raise UserError(f"unknown city, region or country {name!r}; write west, south, east, north: {example}")
+    entry = found.entry
+    if entry.level is Level.CITY:
+        return Area(name=name, box=box)
+    around = Box(
+        max(box.west - _MARGIN, -180.0),
+        max(box.south - _MARGIN, -90.0),
+        min(box.east + _MARGIN, 180.0),
+        min(box.north + _MARGIN, 90.0),
+    )
+    return Area(name=name, box=around, country=entry.country, region=entry.region)
+
+
+def _probable(candidates: Sequence[Candidate]) -> list[Candidate]:
+    return [each for each in candidates if each.confidence >= MIN_CONFIDENCE]
+
+
+def _contains(area: Area, candidate: Candidate) -> bool:
+    entry = candidate.entry
+    if area.country:
+        return _is_in_country(area, entry)
+    if candidate.point is not None:
+        return area.box.holds(*candidate.point)
+    if entry.level is Level.CITY and entry.longitude is not None and entry.latitude is not None:
+        return area.box.holds(entry.longitude, entry.latitude)
+    # An account that names only a country is in a box only if the box covers the whole country.
+    return entry.box is not None and area.box.covers(entry.box)
+
+
+def _is_in_country(area: Area, entry: Entry) -> bool:
+    return entry.country == area.country and (not area.region or entry.region == area.region)
+
+
+def _finding(area: Area, source: Source, confidence: float, point: tuple[float | None, float | None]) -> Finding:
+    return Finding(area=area.name, source=source, confidence=confidence, longitude=point[0], latitude=point[1])
+
+
+def _label(finding: Finding, subject: Subject, known: str, *, holds_for_posts: bool = False) -> Judgement:
+    return Judgement(
+        subject=subject,
+        id=known,
+        value=finding.area,
+        reason=finding.source.value,
+        confidence=finding.confidence,
+        strength=len(Source) - finding.source.rank,
+        evidence={"longitude": finding.longitude, "latitude": finding.latitude},
+        holds_for_posts=holds_for_posts,
+    )

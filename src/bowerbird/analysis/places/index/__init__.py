@@ -1,1 +1,0 @@
-"""The index of places: what is in it, how it is made, how it is asked."""

@@ -1,0 +1,111 @@
+"""Find words in texts, and collect their near spellings."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+MAX_WORDS = 100
+MAX_WORD_LENGTH = 100
+_WORD = re.compile(r"\w+")
+_REPEATED = re.compile(r"(.)\1+")
+_CACHE_SIZE = 200_000
+
+
+def word_pattern(words: Sequence[str]) -> re.Pattern[str]:
+    """Return a pattern that finds the words as whole words, in upper or lower case.
+
+    Any blanks may separate the words of a phrase. A word is also found as a hashtag; a word written with `#` only as one.
+    """
+    ordered = sorted({word.strip() for word in words if word.strip()}, key=lambda word: (-len(word), word))
+    patterns = []
+    for word in ordered:
+        inner = r"\s+".join(re.escape(each) for each in word.split())
+        end = r"(?!\w)" if word[-1].isalnum() or word[-1] == "_" else ""
+        patterns.append(rf"(?<!\w){inner}{end}")
+    return re.compile("|".join(patterns) or r"(?!)", re.IGNORECASE)
+
+
+def clean_words(words: Iterable[str]) -> list[str]:
+    """Return the words in the order given, without duplicates, empty words and superfluous blanks."""
+    unique = dict.fromkeys(" ".join(word.split()) for word in words)
+    return [word for word in unique if word]
+
+
+def fold_spelling(text: str) -> str:
+    """Return the letters without case, accents and repetitions: what two spellings of a name have in common."""
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    return _REPEATED.sub(r"\1", "".join(each for each in decomposed if each.isalnum()))
+
+
+class Spellings:
+    """Counts near spellings of some words, with the authors who use them."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._known = {" ".join(word.casefold().removeprefix("#").split()) for word in words}
+        self._folded = {fold_spelling(word) for word in words} - {""}
+        self._phrases = [[fold_spelling(each) for each in word.split()] for word in words if len(word.split()) > 1]
+        self._lengths = sorted({len(word.split()) for word in words} | {1})
+        self._is_near_cache: dict[str, bool] = {}
+        self._authors: defaultdict[str, set[int]] = defaultdict(set)
+        self._posts: defaultdict[str, int] = defaultdict(int)
+
+    def add(self, text: str, author: int) -> None:
+        """Count the near spellings in a post."""
+        words = _WORD.findall(text.casefold())
+        lengths = [(length, place) for length in self._lengths for place in range(len(words) - length + 1)]
+        for spelling in {" ".join(words[place : place + length]) for length, place in lengths}:
+            if self._is_near(spelling):
+                self._authors[spelling].add(author)
+                self._posts[spelling] += 1
+
+    def common(self, people: int, most: int) -> list[tuple[str, int, int]]:
+        """Return spelling, posts and authors of those that at least `people` authors use, most frequent first."""
+        rows = [(spelling, self._posts[spelling], len(who)) for spelling, who in self._authors.items() if len(who) >= people]
+        return sorted(rows, key=lambda row: (-row[1], row[0]))[:most]
+
+    def _is_near(self, spelling: str) -> bool:
+        is_near = self._is_near_cache.get(spelling)
+        if is_near is None:
+            is_near = spelling not in self._known and self._resembles_known(spelling)
+            if len(self._is_near_cache) < _CACHE_SIZE:
+                self._is_near_cache[spelling] = is_near
+        return is_near
+
+    def _resembles_known(self, spelling: str) -> bool:
+        """Compare a single word with all words, also with phrases written without blanks; compare a phrase word by word."""
+        parts = [fold_spelling(each) for each in spelling.split()]
+        if len(parts) == 1:
+            return any(_is_similar(parts[0], known) for known in self._folded)
+        phrases: Iterator[list[str]] = (phrase for phrase in self._phrases if len(phrase) == len(parts))
+        return any(all(map(_is_similar, parts, phrase)) for phrase in phrases)
+
+
+def _is_similar(one: str, other: str) -> bool:
+    """Return True if two folded words may be the same name: the first letter is the same and few others differ."""
+    if one == other:
+        return True
+    # Words with fewer than four letters have no near spellings; from eight letters on, two may differ.
+    shorter = min(len(one), len(other))
+    allowed = 0 if shorter < 4 else 1 if shorter < 8 else 2
+    may_be = allowed > 0 and abs(len(one) - len(other)) <= allowed and one[0] == other[0]
+    return may_be and edit_distance(one, other, allowed) <= allowed
+
+
+def edit_distance(one: str, other: str, most: int) -> int:
+    """Return the number of letters to change, insert, delete or swap with a neighbour; `most + 1` if it is more than `most`."""
+    before: list[int] = []
+    last = list(range(len(other) + 1))
+    for row, letter in enumerate(one, 1):
+        line = [row]
+        for column, opposite in enumerate(other, 1):
+            cost = min(last[column] + 1, line[-1] + 1, last[column - 1] + (letter != opposite))
+            if row > 1 and column > 1 and letter == other[column - 2] and one[row - 2] == opposite:
+                cost = min(cost, before[column - 2] + 1)
+            line.append(cost)
+        if min(line) > most:
+            return most + 1
+        before, last = last, line
+    return last[-1]

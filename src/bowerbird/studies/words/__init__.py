@@ -1,1 +1,0 @@
-"""Studies of words: made, looked through in the background, and labelled."""

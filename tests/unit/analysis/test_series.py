@@ -1,0 +1,118 @@
+"""Series of numbers over time, and their correlations."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from bowerbird.analysis.series import (
+    MAX_BYTES,
+    Coefficient,
+    at_lag_zero,
+    column_name,
+    correlate,
+    pearson,
+    ranks,
+    read_series,
+    spearman,
+    strongest,
+)
+from bowerbird.errors import UserError
+
+
+def test_correlate_shifted_series_is_strongest_at_its_lag() -> None:
+    first = {place: float(value) for place, value in enumerate([1, 5, 2, 8, 3, 9, 4, 7, 2, 6])}
+    second = {place + 1: 2 * value + 1 for place, value in first.items()}
+    lags = correlate(first, second, 2)
+    found = strongest({"posts": lags, "people": lags})
+    assert found is not None
+    assert (found.measure, found.lag, found.pairs, found.value, found.tried) == ("posts, Pearson", 1, 10, 1.0, 20)
+    plainly = at_lag_zero(lags)
+    assert plainly is not None
+    assert plainly.lag == 0
+    assert (plainly.pairs, "9" in plainly.description) == (9, True)
+    assert strongest({"posts": []}) is None
+
+
+def test_spearman_monotonic_pairs_have_no_interval() -> None:
+    found = spearman([1.0, 2, 3, 4, 5], [1.0, 4, 9, 16, 25])
+    assert found is not None
+    assert not found.has_interval
+    assert "no interval" in found.description
+
+
+def test_coefficients_and_intervals_match_published_values() -> None:
+    ones = [43.0, 21, 25, 42, 57, 59]
+    others = [99.0, 65, 79, 75, 87, 81]
+    found = pearson(ones, others)
+    assert found is not None
+    assert (found.value, found.low, found.high) == (0.5298, -0.4943, 0.938)
+    order = spearman(ones, others)
+    assert order is not None
+    assert order.value == 0.7143
+    # Wider than Pearson's would be for the same value.
+    assert (order.low, order.high) == (-0.3556, 0.9739)
+    assert ranks([3, 1, 3, 2]) == [3.5, 1.0, 3.5, 2.0]
+
+
+def test_pearson_constant_or_short_series_returns_none() -> None:
+    assert pearson([1.0] * 5, [1.0, 2, 3, 4, 5]) is None
+    assert pearson([1.0, 2, 3], [1.0, 2, 3]) is None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"day,share\n2026-03-01,12.5\n2026-03-02,13\n",
+        b"\xef\xbb\xbf2026-03-01;12,5\n\n2026-03-02;13\n",
+        b"2026-03-01T00:00:00+00:00\t12.5\n2026-03-02\t13\n",
+    ],
+)
+def test_read_series_accepts_spreadsheet_formats(body: bytes) -> None:
+    assert read_series(body) == {datetime(2026, 3, 1, tzinfo=UTC): 12.5, datetime(2026, 3, 2, tzinfo=UTC): 13.0}
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (b"", "no rows"),
+        (b"2026-03-01,1\n03/02/2026,2\n", "'03/02/2026' in line 2"),
+        (b"2026-03-01,1\n2026-03-02,x\n", "'x' in line 2"),
+        (b"2026-03-01,1\n2026-03-02,nan\n", "'nan' in line 2"),
+        (b"2026-03-01,1\n2026-03-01,2\n", "2026-03-01' in line 2"),
+        (b"2026-03-01,1\n2026-03-02\n", "line 2"),
+        (b"\xff\xfe\x00", "UTF-8"),
+        (b"PK\x03\x04\0\0", "not text"),
+        (b"x" * (MAX_BYTES + 1), "bytes"),
+        (
+            b"\n".join(b"%04d-01-01 %02d:%02d,1" % (2000 + n // 1440, n % 1440 // 60, n % 60) for n in range(20_001)),
+            "rows",
+        ),
+    ],
+)
+def test_read_series_invalid_file_raises_with_line(body: bytes, why: str) -> None:
+    with pytest.raises(UserError, match=why):
+        read_series(body)
+
+
+def test_column_name_returns_second_heading() -> None:
+    named = [
+        column_name(body) for body in (b"day,share of viewers\n2026-03-01,1\n", b"Tag;Quote\n2026-03-01;1,5\n", b"2026-03-01,1\n")
+    ]
+    assert (named, column_name(b""), column_name(b"\xff\xfe")) == (["share of viewers", "Quote", ""], "", "")
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (Coefficient(0.62, 0.41, 0.8), "strong: both rise together"),
+        (
+            Coefficient(-0.4, -0.6, -0.2),
+            "moderate: one falls when the other rises",
+        ),
+        (Coefficient(0.2, -0.001, 0.4), "may be chance: 0.00 to 0.40"),
+    ],
+)
+def test_coefficient_description_names_strength_and_interval(found: Coefficient, words: str) -> None:
+    assert found.description.startswith(words)

@@ -1,0 +1,127 @@
+"""How signs become a decision, and what is learned from decisions."""
+
+from __future__ import annotations
+
+from math import exp, log
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import structs
+
+from bowerbird.community.countries import example
+from bowerbird.community.membership import (
+    Sign,
+    decide,
+    decision_chance,
+    estimate_prior,
+    logit,
+    sigmoid,
+    stored_signs,
+)
+from bowerbird.model.subjects.community import NO, UNDECIDED, YES
+
+PORTUGAL = example("PT")
+KINDS = ("place", "zone", "declared", "name", "flag", "written")
+SIGNS = st.lists(st.builds(Sign, st.sampled_from(KINDS), st.floats(-5, 5), st.just("")), max_size=6)
+PRIORS = st.floats(0.01, 0.8)
+
+
+def test_probability_is_the_stretched_sum_and_the_prior() -> None:
+    verdict = decide([Sign("place", 2.0, ""), Sign("zone", -0.5, "")], PORTUGAL, 0.15)
+    assert verdict.log_odds == pytest.approx(1.35 * 1.5)
+    assert verdict.probability == pytest.approx(1 / (1 + exp(-(1.35 * 1.5 + log(0.15 / 0.85)))))
+    assert decide([Sign("place", -2.0, "")], PORTUGAL, 0.15).log_odds == -2.0
+
+
+def test_no_signs_give_the_prior() -> None:
+    verdict = decide([], PORTUGAL, 0.15)
+    assert verdict.value == UNDECIDED
+    assert verdict.probability == pytest.approx(0.15)
+
+
+@pytest.mark.parametrize(
+    ("weight", "prior", "value"),
+    [
+        (3.0, 0.15, YES),
+        (1.5, 0.15, UNDECIDED),
+        (1.5, 0.5, YES),
+        (0.1, 0.75, UNDECIDED),
+        (-2.16, 0.15, NO),
+        (-2.0, 0.15, UNDECIDED),
+        (-4.0, 0.5, UNDECIDED),
+        (-4.7, 0.5, NO),
+    ],
+)
+def test_thresholds_depend_on_the_prior(weight: float, prior: float, value: str) -> None:
+    assert decide([Sign("place", weight, "")], PORTUGAL, prior).value == value
+
+
+def test_half_the_error_is_allowed_by_the_profile_where_members_are_frequent() -> None:
+    assert decide([Sign("place", -4.2, "")], PORTUGAL, 0.5).value == UNDECIDED
+    assert decide([Sign("place", -4.2, "")], PORTUGAL, 0.3).value == NO
+    assert decide([Sign("written", -4.2, "")], PORTUGAL, 0.5).value == NO
+
+
+@given(st.floats(-10, 10), PRIORS)
+def test_name_alone_never_decides_yes(weight: float, prior: float) -> None:
+    assert decide([Sign("name", weight, "")], PORTUGAL, prior).value != YES
+
+
+@given(SIGNS, st.floats(0, 5), PRIORS)
+def test_evidence_for_never_lowers_the_probability(signs: list[Sign], weight: float, prior: float) -> None:
+    before = decide(signs, PORTUGAL, prior).probability
+    assert decide([*signs, Sign("words", weight, "")], PORTUGAL, prior).probability >= before
+
+
+@given(SIGNS, PRIORS)
+def test_sign_without_weight_changes_nothing(signs: list[Sign], prior: float) -> None:
+    before, after = (decide(each, PORTUGAL, prior) for each in (signs, [*signs, Sign("words", 0.0, "")]))
+    assert (before.value, before.probability) == (after.value, pytest.approx(after.probability))
+
+
+@given(SIGNS, PRIORS)
+def test_higher_prior_never_lowers_the_probability(signs: list[Sign], prior: float) -> None:
+    low, high = (decide(signs, PORTUGAL, each).probability for each in (prior, min(0.8, prior * 1.2)))
+    assert high >= low
+
+
+def test_prior_is_the_fixed_point_of_expectation_maximisation() -> None:
+    # Ten certain members and thirty certain others: (3 + 10) / (20 + 40).
+    certain = [30.0] * 10 + [-30.0] * 30
+    assert estimate_prior(certain) == pytest.approx(13 / 60, abs=1e-6)
+    # Without evidence the estimate stays at the start: (3 + .15 n) / (20 + n) = .15.
+    assert estimate_prior([0.0] * 50) == pytest.approx(0.15)
+    assert estimate_prior([]) == pytest.approx(0.15)
+    # One account with log odds 2: prior = (3 + sigmoid(2 + logit(prior))) / 21.
+    prior = estimate_prior([2.0])
+    assert prior == pytest.approx((3 + sigmoid(2 + logit(prior))) / 21, abs=1e-6)
+
+
+def test_prior_stays_in_its_range() -> None:
+    assert estimate_prior([30.0] * 10_000) == 0.8
+    assert estimate_prior([-30.0] * 10_000) == 0.01
+
+
+def test_next_request_is_worth_most_near_a_threshold() -> None:
+    near_yes, middle, near_no = (decision_chance(each, 0.15, PORTUGAL, 1.5) for each in (0.65, 0.2, 0.025))
+    assert near_yes > middle
+    assert near_no > middle
+    assert decision_chance(0.2, 0.15, PORTUGAL, 2.5) > middle
+
+
+def test_evidence_can_be_read_back() -> None:
+    verdict = decide([Sign("place", 2.5, "Porto (PT)"), Sign("zone", -0.4, "London")], PORTUGAL, 0.2)
+    signs = [Sign("place", 2.5, "Porto (PT)"), Sign("zone", -0.4, "London")]
+    assert stored_signs({**verdict.evidence, "posts": 3}) == signs
+    assert verdict.evidence["prior"] == 0.2
+    assert verdict.evidence["probability"] == pytest.approx(verdict.probability, abs=1e-4)
+
+
+def test_confidence_is_that_of_the_decision() -> None:
+    assert decide([Sign("place", -3.0, "")], PORTUGAL, 0.15).confidence > 0.98
+    assert decide([Sign("place", 3.0, "")], PORTUGAL, 0.15).confidence > 0.85
+    strict = structs.replace(PORTUGAL, yes=0.99)
+    undecided = decide([Sign("place", 3.0, "")], strict, 0.15)
+    assert undecided.value == UNDECIDED
+    assert undecided.confidence == undecided.probability

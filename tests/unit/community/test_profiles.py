@@ -1,0 +1,122 @@
+"""The log-likelihood ratios of profile fields, on profiles made by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from bowerbird.community.countries import example
+from bowerbird.community.membership import Sign
+from bowerbird.community.profiles import ProfileReader, is_full_name, share_of_others
+from bowerbird.community.time_zones import hours_apart, iana_zone, offsets
+from bowerbird.model import User
+from bowerbird.model.subjects.community import Community
+from bowerbird.settings import load_settings
+
+CACHE = load_settings().cache_folder
+PORTUGAL, ITALY = (ProfileReader(example(code), CACHE) for code in ("PT", "IT"))
+
+
+def signs(reader: ProfileReader, **fields: str) -> dict[str, float]:
+    user = User(id="x:1", key="1", **fields)  # type: ignore[arg-type]
+    return {sign.kind: round(sign.weight, 2) for sign in reader.signs(user)}
+
+
+@pytest.mark.parametrize(
+    ("reader", "fields", "expected"),
+    [
+        (PORTUGAL, {"location": "Lisboa, Portugal"}, {"place": 3.51}),
+        (PORTUGAL, {"location": "margem sul"}, {"place": 3.51}),
+        (PORTUGAL, {"location": "Lisboa / London"}, {"place": 0.54}),
+        (PORTUGAL, {"location": "Santarém"}, {}),
+        (PORTUGAL, {"location": "in your heart"}, {"place": -0.18}),
+        (PORTUGAL, {"location": "Washington, DC"}, {"place": -2.16}),
+        (PORTUGAL, {"location": "Porto Alegre"}, {"place": -2.16}),
+        (PORTUGAL, {"time_zone": "Lisbon"}, {"zone": 2.8}),
+        (PORTUGAL, {"time_zone": "London"}, {"zone": 0.08}),
+        (PORTUGAL, {"time_zone": "Rome"}, {"zone": -0.24}),
+        (PORTUGAL, {"time_zone": "Greenland"}, {"zone": -0.72}),
+        (PORTUGAL, {"time_zone": "Tokyo"}, {"zone": -1.84}),
+        (PORTUGAL, {"time_zone": "Atlantis"}, {}),
+        (PORTUGAL, {"language": "en"}, {"declared": -0.9}),
+        (PORTUGAL, {"language": "de"}, {"declared": -2.34}),
+        (ITALY, {"time_zone": "Rome"}, {"zone": 2.8}),
+        (ITALY, {"language": "it"}, {"declared": 3.15}),
+        (PORTUGAL, {"description": "🇵🇹"}, {"flag": 2.0}),
+        (PORTUGAL, {"description": "🇵🇹🇫🇷"}, {"flag": 0.4}),
+        (PORTUGAL, {"description": "🇫🇷"}, {"flag": -1.2}),
+        (PORTUGAL, {"description": "benfiquista"}, {"words": 2.0}),
+        (PORTUGAL, {"description": "carioca"}, {"words": -2.0}),
+        (PORTUGAL, {"description": "📍 Braga"}, {"described": 2.0}),
+        (PORTUGAL, {"description": "📍 Berlin"}, {"described": -1.2}),
+        (PORTUGAL, {}, {}),
+    ],
+)
+def test_field_gives_its_ratio(reader: ProfileReader, fields: dict[str, str], expected: dict[str, float]) -> None:
+    assert signs(reader, **fields) == expected
+
+
+def test_varieties_are_added_to_the_language() -> None:
+    plain, european, brazilian = (signs(PORTUGAL, language=each)["declared"] for each in ("pt", "pt-PT", "pt_br"))
+    assert european == pytest.approx(plain + 0.9, abs=0.011)
+    assert brazilian == pytest.approx(plain - 1.35, abs=0.011)
+
+
+def test_language_counts_little_where_the_place_speaks_it_too() -> None:
+    assert share_of_others(example("PT"), "pt", "BR") > 0.7 > share_of_others(example("PT"), "pt")
+    assert share_of_others(example("IT"), "it") < 0.1
+    there = signs(PORTUGAL, language="pt", location="São Paulo")["declared"]
+    assert there < 0.1 < signs(PORTUGAL, language="pt")["declared"]
+
+
+def test_language_of_a_description_counts_if_it_is_long_enough() -> None:
+    text = "Sono un insegnante di matematica, amo la musica e i viaggi in bicicletta"
+    assert signs(ITALY, description=text)["bio_language"] > 2
+    assert signs(PORTUGAL, description=text)["bio_language"] == pytest.approx(-1.47)
+    assert "bio_language" not in signs(ITALY, description="ciao")
+
+
+def test_name_counts_by_how_much_it_looks_like_one() -> None:
+    full = signs(PORTUGAL, name="Yuki Tanaka")["name"]
+    assert full == -2.8
+    assert full < signs(PORTUGAL, name="yuki tanaka")["name"] == -1.35
+    assert signs(PORTUGAL, name="tanaka")["name"] == -0.9
+    assert signs(PORTUGAL, name="tanaka", handle="Tanaka")["name"] == -0.45
+
+
+@pytest.mark.parametrize(
+    ("text", "is_full"),
+    [("Ana Sousa", True), ("ana sousa", False), ("Ana", False), ("Ana 2000", False), ("", False)],
+)
+def test_full_names_are_two_to_four_capitalised_words(text: str, is_full: bool) -> None:
+    assert is_full_name(text) is is_full
+
+
+def test_rome_is_an_hour_from_lisbon_in_both_seasons() -> None:
+    lisbon, rome, london = (offsets(each) for each in ("Lisbon", "Rome", "London"))
+    assert lisbon is not None
+    assert rome is not None
+    assert london is not None
+    assert hours_apart(rome, [lisbon]) == 1
+    assert hours_apart(london, [lisbon]) == 0
+    assert hours_apart((1.0, 1.0), [lisbon]) == 1
+    assert hours_apart((11.0, 11.0), [(-12.0, -12.0)]) == 1
+    assert hours_apart(rome, []) == 24
+
+
+def test_zones_are_understood_as_accounts_name_them() -> None:
+    assert iana_zone("Lisbon") == iana_zone(" Europe/Lisbon ") == "Europe/Lisbon"
+    assert iana_zone("Atlantis") is None
+    assert iana_zone("UTC+01:00") is None
+    assert offsets("UTC-03:30") == (-3.5, -3.5)
+    assert offsets("Tokyo") == (9.0, 9.0)
+
+
+def test_community_without_countries_reads_words_only() -> None:
+    field = ProfileReader(Community(name="astronomers", own_words=("astronomer",)), CACHE)
+    fields = {"location": "Lisboa", "name": "Ana Sousa", "language": "pt", "time_zone": "Lisbon"}
+    assert signs(field, description="Astronomer", **fields) == {"words": 2.0}
+
+
+def test_evidence_has_the_text_that_was_read() -> None:
+    user = User(id="x:1", key="1", location="Braga")
+    assert PORTUGAL.signs(user) == (Sign("place", 0.9 * 3.9, "Braga (PT)"),)
