@@ -31,6 +31,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("remote", "export"),
     ("reports",),
     ("event", "community"),
+    ("keywords",),
     ("crawl", "providers", "limits", "frontier", "store", "policies", "analysis", "modules", "transport", "simulated"),
     ("flows",),
     ("clock", "db", "settings"),
