@@ -132,10 +132,11 @@ def compare(
     events: dict[str, dict[str, Any]] = {each.name: {"seeds": each.seeds} for each in recordings}
     tried: dict[str, dict[str, list[dict[str, Figures]]]] = {}
     best: dict[str, dict[str, dict[str, Figures]]] = {}
-    graded: dict[str, dict[str, Figures]] = {reading: {} for reading in READINGS}
+    graded: dict[str, dict[str, dict[str, Figures]]] = {}
     for kind, is_crowded in (("alone", False), ("crowded", True)):
         tried[kind] = {name: [{} for _ in sets] for name, sets in options.items()}
         best[kind] = {"best_keywords": {}, "best_hashtags": {}}
+        graded[kind] = {reading: {} for reading in READINGS}
         for recording in recordings:
             event = recording.name
             stream = build_stream(data, recording, replace(conditions, is_crowded=is_crowded))
@@ -144,9 +145,9 @@ def compare(
                 for number, each in enumerate(sets):
                     result = replay(stream, make_method(name, each), probes=conditions.probes)
                     tried[kind][name][number][event] = measure(stream, result)
-                    if name == "skwa" and not is_crowded:
+                    if name == "skwa":
                         for reading in READINGS:
-                            graded[reading][event] = grade_rkwa(stream, result, reading)
+                            graded[kind][reading][event] = grade_rkwa(stream, result, reading)
             for name, hashtags_only in (("best_keywords", False), ("best_hashtags", True)):
                 _, best[kind][name][event] = choose_best_keywords(
                     stream, hashtags_only=hashtags_only
@@ -189,7 +190,10 @@ def compare(
     if "skwa" in options:
         report["published_rkwa"] = {
             "published": {**PUBLISHED, "keywords": PUBLISHED_KEYWORDS},
-            **{reading: summarise_rkwa(by_event) for reading, by_event in graded.items()},
+            **{
+                kind: {reading: summarise_rkwa(by_event) for reading, by_event in each.items()}
+                for kind, each in graded.items()
+            },
         }
     return report
 
