@@ -136,7 +136,8 @@ def fit_logistic(rows: Rows, labels: Floats, columns: int) -> tuple[Floats, floa
     solution = np.zeros(columns + 1)
 
     def times(vector: Floats) -> Floats:
-        return rows.times(vector[:-1]) + vector[-1]
+        values: Floats = rows.times(vector[:-1]) + vector[-1]
+        return values
 
     def back(values: Floats) -> Floats:
         entries = np.bincount(rows.column, values[rows.row], columns)
