@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from bowerbird.analysis.keywords.grading import Category, is_related, scored
 from bowerbird.evaluate.keywords.replay import Replay, find_matching, replay
 from bowerbird.evaluate.keywords.streams import FRAMES, Flags, Stream
+from bowerbird.keywords.grading import Category, is_related, score_terms
 from bowerbird.keywords.methods import make_method
 
 PUBLISHED = {"kept": 0.7826, "removed": 0.8690}
@@ -52,7 +52,7 @@ def grade_rkwa(stream: Stream, skwa: Replay, reading: str) -> dict[str, Any]:
     is_kept = np.isin(skwa.collected, chosen)
 
     categories = label_keywords(stream, frozenset().union(*skwa.keywords))
-    scores = scored({term: (each,) for term, each in categories.items()}, categories)
+    scores = score_terms({term: (each,) for term, each in categories.items()}, categories)
     is_graded_related = np.array(
         [
             is_related(stream.readings[stream.texts[position]].hashtags, scores)
