@@ -347,7 +347,7 @@ def test_two_workers_decide_each_frame_once(tmp_path: Path) -> None:
             written = await rows(one.database, "select method, frame from keyword_decisions")
             entries = await rows(one.database, "select method, term, since from keywords")
         assert len(decided) >= 5
-        assert {worker for _, worker in decided} <= {1, 2}
+        assert len({worker for _, worker in decided}) > 1
         assert sorted(frame for _, frame in written) == sorted(2 * [frame for frame, _ in decided])
         assert len(entries) == len(set(entries)) > 2
 

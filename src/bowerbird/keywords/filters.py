@@ -211,17 +211,17 @@ def _new_posts(listed: Sequence[Post], tasks: Sequence[Task], now: datetime) -> 
     return listed if last_visit is None else [post for post in listed if time_of(post, now) > last_visit]
 
 
-def reduced(page: Page, kept: Collection[str], stored: Collection[str]) -> Page:
-    """Return the page with the posts `kept`, the posts inside them, and what it says about stored items."""
-    posts = [post for post in page.posts if post.id in kept]
+def reduced(page: Page, chosen: Collection[str], stored: Collection[str]) -> Page:
+    """Return the page with the posts `chosen`, the posts inside them, and its statements about stored items."""
+    posts = [post for post in page.posts if post.id in chosen]
     named = {each for post in posts for each in (post.reply_to, post.root) if each in page.along}
-    inside = _posts_inside(page, {*kept, *named})
-    posts += [post for post in page.posts if post.id in inside and post.id not in kept]
+    inside = _posts_inside(page, {*chosen, *named})
+    posts += [post for post in page.posts if post.id in inside and post.id not in chosen]
     authors = {post.author for post in posts}
     return structs.replace(
         page,
         posts=tuple(posts),
-        along=(page.along | (inside - set(kept))) & {post.id for post in posts},
+        along=(page.along | (inside - set(chosen))) & {post.id for post in posts},
         users=tuple(user for user in page.users if user.id in authors or user.id in stored),
         gone=tuple(each for each in page.gone if each.key in stored),
         relations=(),
