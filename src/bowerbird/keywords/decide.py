@@ -30,7 +30,7 @@ from bowerbird.keywords.frames import OLDEST_SAMPLE, FrameRows
 from bowerbird.keywords.rows import MethodRow, to_json
 from bowerbird.keywords.setup import EventCrawl
 from bowerbird.keywords.steering import Steering
-from bowerbird.keywords.values import HISTORY, Candidate, Change, Decision, Frame, Post
+from bowerbird.keywords.values import HISTORY, Candidate, Change, Decision, Estimate, Frame, Post
 from bowerbird.model import Claim
 from bowerbird.ports import Part, Transaction
 
@@ -176,8 +176,11 @@ class KeywordLoop:
         if missing := keywords - considered.keys():
             counts = count_posts(row.state, frame, self._event.settings)
             for term in missing:
-                verdict = "in" if term in decision.state.keywords else "leaves"
-                considered[term] = Candidate(term=term, counts=counts.in_slots(term), verdict=verdict)
+                after = decision.state.keywords.get(term)
+                precision = None if after is None else after.precision
+                numbers = {} if precision is None else _numbers_of(precision)
+                verdict = "leaves" if after is None else "in"
+                considered[term] = Candidate(term=term, counts=counts.in_slots(term), verdict=verdict, numbers=numbers)
         others = sorted(considered.keys() - keywords, key=lambda term: (-sum(considered[term].counts), term))
         return tuple(considered[term] for term in (*sorted(keywords), *others[:MOST_CANDIDATES]))
 
@@ -221,6 +224,10 @@ class KeywordLoop:
             values = (to_json(each.counts), each.verdict, to_json(each.numbers), to_json(dict(together)) if together else None)
             candidates.append((method, at, each.term, *values))
         await tx.execute_many(_ADD_CANDIDATES, candidates)
+
+
+def _numbers_of(precision: Estimate) -> dict[str, float]:
+    return {"precision": precision.mean, "low": precision.low, "high": precision.high}
 
 
 def count_slots(posts: Sequence[Post], frame: Frame, slots: int) -> list[int]:
