@@ -25,12 +25,17 @@ from bowerbird.reports.keywords.reading import read_keywords, read_methods
 from bowerbird.reports.status.streams import read_gaps
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
+from bowerbird.simulated.world.people.vocabulary import VOCABULARY
+from bowerbird.simulated.world.posts.events import event_terms
+from bowerbird.simulated.world.posts.tags import EVENTS_PER_DAY, TAGS_PER_EVENT, event_number, event_tag, tag_name
+from bowerbird.simulated.world.settings import PlannedEvent
 
 BEGINS = datetime(2026, 1, 6, 10, tzinfo=UTC)
-TAG = "#launch10001x7"
-SEED = f"{TAG}live"
-"""One of the four hashtags of the event, which one in ten of its posts has."""
-FAMILY = {TAG, SEED, f"{TAG}now", f"{TAG}news"}
+EVENT = event_number(1, EVENTS_PER_DAY - 1)
+TAG, SEED, *_ = (f"#{tag_name(event_tag(EVENT, variant))}" for variant in range(TAGS_PER_EVENT))
+"""The two hashtags that the event has from the beginning: one in four of its posts has the first, one in six the second."""
+FAMILY = {SEED, *(term.lower() for language in VOCABULARY for term in event_terms(EVENT, language))}
+"""What its posts are recognised by; all its hashtags begin with the second."""
 WORLD = WorldSettings(
     seed=3,
     accounts=1_200,
@@ -39,6 +44,7 @@ WORLD = WorldSettings(
     posts_per_day=30,
     history=timedelta(days=1),
     longest_history=5,
+    planned=PlannedEvent(begins=BEGINS - timedelta(hours=2), posts=12_000),
 )
 (DEFAULT,) = KeywordUse().methods
 KEYWORDS = '[keywords]\nmethods = ["skwa", "baseline"]\nframe = "15m"\nmin_frequency = 2\n'
@@ -73,7 +79,7 @@ def micros(when: datetime) -> int:
 
 
 def is_about_it(text: str) -> bool:
-    return any(tag in text.lower() for tag in FAMILY)
+    return any(term in text.lower() for term in FAMILY)
 
 
 async def rows(database: Database, sql: str) -> list[tuple[Any, ...]]:
@@ -182,7 +188,7 @@ def test_what_a_stream_without_a_cursor_missed_is_searched_for(dialect: str, tmp
 
 def test_a_keyword_that_left_is_searched_for_no_more() -> None:
     async def work(laboratory: Laboratory) -> None:
-        more = 'methods = ["skwa"]\nframe = "15m"\nmin_frequency = 3\nquiet_frames = 1\nlose_seeds = true\nby = "search"\n'
+        more = 'methods = ["skwa"]\nframe = "15m"\nmin_frequency = 9\nquiet_frames = 1\nlose_seeds = true\nby = "search"\n'
         plan = laboratory.plan('flow = "event"', [SEED], f'stop.duration = "3h"\n[keywords]\n{more}')
         async with laboratory.crawl(plan) as crawl:
             await laboratory.run(crawl)
@@ -288,7 +294,7 @@ def test_what_the_cap_of_a_stream_withholds_is_recorded_with_its_frame() -> None
         assert 0 <= missing[0][0] - sum(lost for lost, _, _ in frames) <= 3
         assert {cap for _, cap, _ in frames} == {45_000}
 
-    run_virtual(main, start=BEGINS + timedelta(hours=2))
+    run_virtual(main, start=BEGINS + timedelta(hours=14))
 
 
 def test_what_more_keywords_missed_than_one_search_holds_is_filled_by_several(tmp_path: Path) -> None:
