@@ -61,7 +61,7 @@ base = "{base}"
 [keywords]
 methods = ["skwa", "burst"]
 frame = "10s"
-min_posts = 2
+min_frequency = 2
 quiet_frames = 4
 """
 _EVENT_SCALE = timedelta(seconds=40)
