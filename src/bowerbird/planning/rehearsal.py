@@ -47,6 +47,8 @@ EVENT_POSTS = 1_000
 _DRAWN_SHARE = 0.3
 """Share of the posts drawn for an event that are written: people far away write less about it."""
 _EVENT_AGE = timedelta(hours=1)
+_EVENT_LENGTH = timedelta(hours=3)
+"""Of an event no more is rehearsed: a method takes up to half a second of processor time for a frame."""
 _FEWEST_WALKED = 500
 """After fewer calls nobody can say anything of a sample."""
 _LATER = 1.08
@@ -128,6 +130,8 @@ def _model(plan: CrawlPlan, stage: Stage, scope: Scope, seeds: int) -> Model:
 
 def _fitting(scope: Scope, plan: CrawlPlan) -> Scope:
     """Calls along lists bring many times the items of others, and take as much longer to rehearse."""
+    if plan.flow.keywords is not None:
+        return structs.replace(scope, length=min(scope.length, _EVENT_LENGTH))
     if plan.flow.walks:
         return structs.replace(scope, calls=_WALK * scope.calls, items=_TOO_MANY * scope.items)
     return structs.replace(scope, calls=min(scope.calls, _MOST_LISTS)) if is_growing(plan) else scope
