@@ -39,7 +39,7 @@ from bowerbird.keywords.keyword_set import (
 )
 from bowerbird.keywords.likeness import FOLDS, Model, fit_model
 from bowerbird.keywords.reference import ordinary_share
-from bowerbird.keywords.terms import find_terms, is_implied, is_specific, list_terms
+from bowerbird.keywords.terms import is_implied, is_specific, list_terms
 from bowerbird.keywords.values import (
     Candidate,
     Change,
@@ -49,7 +49,7 @@ from bowerbird.keywords.values import (
     Settings,
     State,
 )
-from bowerbird.model.terms import Kind, family, kind_of
+from bowerbird.model.terms import Kind, Matcher, family, kind_of
 
 MIN_SEED_TEXTS, MIN_OTHER_TEXTS = 6, 20
 """Texts of S and U that a first decision needs."""
@@ -111,15 +111,16 @@ class Burst:
         evidence: dict[str, Evidence] = {}
         candidates: dict[str, int] = {}
 
-        if texts.is_anchored.sum() >= MIN_SEED_TEXTS:
+        has_event = texts.is_anchored.sum() >= MIN_SEED_TEXTS
+        if has_event:
             candidates = self._rank_candidates(state, texts, memory, settings)
-        if candidates and texts.is_other.sum() >= MIN_OTHER_TEXTS:
+        if has_event and texts.is_other.sum() >= MIN_OTHER_TEXTS:
             model = get_model(memory, state, texts)
             judged = [*candidates][:JUDGED]
             judged += [term for term in texts.probes if term in candidates and term not in judged]
             judge = Judge(frame, texts, model, judged)
             state, exits = drop_keywords(state, judge, settings)
-            evidence = {term: judge.find_evidence(term) for term in judged}
+            evidence = judge.evidence
             estimates = {term: judge.estimate(term, each) for term, each in evidence.items() if each.posts >= MIN_POSTS}
             room = count_room(state, exits, settings)
             entries = self._add_keywords(judge, candidates, evidence, estimates, room)
@@ -215,7 +216,8 @@ class Burst:
         counts: Counts,
         settings: Settings,
     ) -> tuple[Candidate, ...]:
-        by_post = list(find_terms((post.reading for post in frame.posts), estimates))
+        matcher = Matcher(estimates)
+        by_post = [matcher.matched(post.reading) for post in frame.posts]
         slots = count_slots(estimates, by_post, frame, settings)
         together = count_together(estimates, by_post, counts.keywords)
         candidates = []
