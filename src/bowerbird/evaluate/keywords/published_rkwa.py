@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from bowerbird.analysis.keywords.grading import Category, is_related, scored
+from bowerbird.analysis.keywords.grading import SCORES, Category, is_related
 from bowerbird.evaluate.keywords.replay import Replay, find_matching, replay
 from bowerbird.evaluate.keywords.streams import FRAMES, Flags, Stream
 from bowerbird.keywords.methods import make_method
@@ -53,7 +53,7 @@ def grade_rkwa(stream: Stream, skwa: Replay, reading: str) -> dict[str, Any]:
     is_kept = np.isin(skwa.collected, chosen)
 
     categories = label_keywords(stream, frozenset().union(*skwa.keywords))
-    scores = scored({term: (each,) for term, each in categories.items()}, categories)
+    scores = {term: float(SCORES[category]) for term, category in categories.items()}
     is_graded_related = np.array(
         [
             is_related(stream.readings[stream.texts[position]].hashtags, scores)
