@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct
 
-from bowerbird.keywords.values import Frame, Settings, State
+from bowerbird.keywords.values import Frame, Post, Settings, State
 from bowerbird.model.terms import Matcher
 
 
@@ -27,16 +27,14 @@ class Counts(Struct, frozen=True):
 
 
 def count_posts(state: State, frame: Frame, settings: Settings) -> Counts:
-    """Count the posts of a frame. A post from outside the frame counts in its first or last slot."""
+    """Count the posts of a frame."""
     matcher = Matcher(state.keywords)
-    width = frame.length / settings.slots
     slots: list[Counter[str]] = [Counter() for _ in range(settings.slots)]
     keywords = []
     for post in frame.posts:
         carried = frozenset(matcher.matched(post.reading))
         keywords.append(carried)
-        slot = min(max(0, int((post.at - frame.start) / width)), settings.slots - 1)
-        slots[slot].update(carried | post.reading.hashtags)
+        slots[find_slot(post, frame, settings)].update(carried | post.reading.hashtags)
     terms = sorted(set().union(*slots))
     by_slot = {term: tuple(slot[term] for slot in slots) for term in terms}
     total = {term: sum(counts) for term, counts in by_slot.items()}
@@ -44,12 +42,28 @@ def count_posts(state: State, frame: Frame, settings: Settings) -> Counts:
 
 
 def count_together(
-    terms: Collection[str], by_post: Iterable[Iterable[str]], keywords: Sequence[frozenset[str]]
+    terms: Collection[str], by_post: Iterable[Collection[str]], keywords: Sequence[frozenset[str]]
 ) -> dict[str, dict[str, int]]:
     """Return by term and keyword how many posts contain both; `by_post` has the terms of posts."""
-    wanted = frozenset(terms)
-    together: dict[str, Counter[str]] = {term: Counter() for term in sorted(wanted)}
+    together: dict[str, Counter[str]] = {term: Counter() for term in terms}
     for own, carried in zip(by_post, keywords, strict=True):
-        for term in wanted.intersection(own):
+        for term in together.keys() & own:
             together[term].update(carried - {term})
     return {term: dict(sorted(counts.items())) for term, counts in together.items()}
+
+
+def count_slots(
+    terms: Collection[str], by_post: Iterable[Collection[str]], frame: Frame, settings: Settings
+) -> dict[str, tuple[int, ...]]:
+    """Return by term how many posts of each slot contain it; `by_post` has the terms of posts."""
+    counts = {term: [0] * settings.slots for term in terms}
+    for post, own in zip(frame.posts, by_post, strict=True):
+        for term in counts.keys() & own:
+            counts[term][find_slot(post, frame, settings)] += 1
+    return {term: tuple(slots) for term, slots in counts.items()}
+
+
+def find_slot(post: Post, frame: Frame, settings: Settings) -> int:
+    """Return the slot of a post; one from outside the frame is in the first or last slot."""
+    slot = int((post.at - frame.start) / (frame.length / settings.slots))
+    return min(max(0, slot), settings.slots - 1)

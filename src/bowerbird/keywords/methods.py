@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from bowerbird.errors import UserError
+from bowerbird.keywords.burst import Burst
 from bowerbird.keywords.published import READINGS, Baseline, Naive, Rkwa, Skwa
 from bowerbird.keywords.values import Method
 from bowerbird.model.subjects.keywords import MethodOption, Methods
@@ -16,6 +17,7 @@ _CLASSES: Mapping[str, Callable[..., Method]] = {
     "skwa": Skwa,
     "rkwa": Rkwa,
     "naive": Naive,
+    "burst": Burst,
 }
 _CORRELATION = MethodOption(between=(-1, 1))
 
@@ -29,6 +31,7 @@ METHODS: Methods = MappingProxyType(
             "reading": MethodOption(words=tuple(READINGS)),
         },
         "naive": {},
+        "burst": {"precision": MethodOption(between=(0, 1)), "words": MethodOption()},
     }
 )
 """The options of each method, by name."""
@@ -39,6 +42,7 @@ ABOUT: Mapping[str, str] = MappingProxyType(
         "skwa": "simple keyword adaptation: the seeds and the most frequent hashtags of collected posts",
         "rkwa": "refined keyword adaptation: hashtags of skwa whose traffic follows that of the seeds",
         "naive": "the seeds and every hashtag that occurs four times in a day",
+        "burst": "the seeds and the hashtags and words that burst in posts that look like the event",
     }
 )
 """A description of each method, for pages and help texts."""
