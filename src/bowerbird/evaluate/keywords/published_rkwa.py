@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from bowerbird.analysis.keywords.grading import SCORES, Category, is_related
 from bowerbird.evaluate.keywords.replay import Replay, find_matching, replay
 from bowerbird.evaluate.keywords.streams import FRAMES, Flags, Stream
+from bowerbird.keywords.grading import SCORES, Category, is_related
 from bowerbird.keywords.methods import make_method
 
 PUBLISHED = {"kept": 0.7826, "removed": 0.8690}
