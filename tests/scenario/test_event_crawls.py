@@ -269,9 +269,9 @@ def test_a_value_that_a_method_does_not_take_is_told_before_anything_is_made(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     service = '[service]\nprovider = "mastodon"\nbase = "http://127.0.0.1:9"\n'
-    Path("a.toml").write_text(f'flow = "event"\nseeds = ["#flood"]\n{service}[keywords.colift]\nprecision = 9\n')
+    Path("a.toml").write_text(f'flow = "event"\nseeds = ["#flood"]\n{service}[keywords.rkwa]\nthres1 = 9\n')
     assert cli.run([*command, "a.toml"]) == 2
-    assert "precision must be a number between 0 and 1, not 9" in capfd.readouterr().err
+    assert "thres1 must be a number between -1 and 1, not 9" in capfd.readouterr().err
     assert not Path("a.db").exists()
 
 

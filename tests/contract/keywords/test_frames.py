@@ -1,31 +1,37 @@
-"""Keywords of an event on both databases: what sieves keep and count, how a frame is decided, what users and taggers say."""
+"""Keywords of an event on both databases: what filters store and count, how frames are decided, orders and labels."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 from msgspec import structs
 from store_pages import FIREHOSE, POSTS, START, Crawled, X, post, user
 
+from bowerbird.clock import RealClock, to_micros
 from bowerbird.crawl.life import registry
+from bowerbird.crawl.process.keeping import Keeping
+from bowerbird.crawl.process.tally import Tally
 from bowerbird.crawl.process.workers.claims import WorkerClaims
 from bowerbird.crawl.seeding.seeder import FlowSeeder
 from bowerbird.crawl.work.lanes import Lane, ServedLanes
 from bowerbird.crawl.work.scheduler import Scheduler
 from bowerbird.crawl.work.targets import Targets
 from bowerbird.errors import Fenced, UserError
-from bowerbird.event import rows
-from bowerbird.event.deciding import HOLD, Decider
-from bowerbird.event.opened import OpenedEvent
-from bowerbird.event.orders import obey
-from bowerbird.event.probing import ProbeLane, Prober
-from bowerbird.event.steering import Polled, Steering
 from bowerbird.flows.flow import Flow
 from bowerbird.flows.keywords import KeywordUse
 from bowerbird.frontier import TaskFrontier
+from bowerbird.keywords import rows
+from bowerbird.keywords.decide import HOLD, KeywordLoop
+from bowerbird.keywords.keyword_set import begin_state
+from bowerbird.keywords.probes import ProbeQueue, Prober
+from bowerbird.keywords.rows import apply_order
+from bowerbird.keywords.setup import EventCrawl
+from bowerbird.keywords.steering import SearchedService, Steering
+from bowerbird.keywords.values import Candidate, Decision, Estimate, Frame, Post, Settings, State
 from bowerbird.limits.booked_ledgers import BookedLedgers
 from bowerbird.model import Claim, Gone, Outcome, Page, PostKind, Progress, Subject, Task
 from bowerbird.policies.registry import RankerSetting, ranker
@@ -36,7 +42,7 @@ from bowerbird.reports.keywords.explaining import explain, related_terms
 from bowerbird.reports.keywords.grading import grade
 from bowerbird.reports.keywords.method_counts import read_method_counts
 from bowerbird.reports.keywords.proposing import Wish, propose
-from bowerbird.reports.keywords.reading import find_event, read_frames, read_keywords, read_methods
+from bowerbird.reports.keywords.reading import find_event, read_candidates, read_frames, read_keywords, read_methods
 from bowerbird.reports.keywords.silence import read_silence
 
 FRAME = timedelta(minutes=5)
@@ -45,28 +51,36 @@ GIVEN = {"#flood": {"ann": "related", "bob": "related"}, "#river": {"ann": "unre
 USE = KeywordUse(methods=("skwa", "baseline"), min_frequency=2, quiet_frames=2)
 
 
+CLAIM = Estimate(mean=0.9, low=0.8, high=0.95, posts=4)
+
+
 class Stage:
     """A crawl of an event whose services are searched, with two workers."""
 
     def __init__(self, database: Database, crawled: Crawled) -> None:
         self.database = database
         self.crawled = crawled
-        self.event = OpenedEvent(1, USE, database, most=10, is_polled=False)
+        self.event = EventCrawl(1, USE, database, most=10, full_services=1)
         speaks = provider("weibo")
         lanes = {number: self._lane(number, speaks) for number in (1, 2)}
         frontier = TaskFrontier(database, lambda: 1, lease=timedelta(minutes=3), call=timedelta(minutes=1))
-        steering = Steering(
+        self.steering = Steering(
             crawl=1,
             database=database,
             frontier=frontier,
             targets=Targets(frontier, ServedLanes(lanes), Scheduler(BookedLedgers())),
-            tuned=(),
-            polled=(Polled({"hashtag": 1}, speaks, self.event.by_target),),
-            prober=Prober(1, {"hashtag": ProbeLane(2, speaks)}, 5),
+            streams=(),
+            searched=(SearchedService({"hashtag": 1}, speaks),),
+            prober=Prober(1, {"hashtag": ProbeQueue(2, speaks)}, 5),
+            terms_by_target=self.event.terms_by_target,
             cap=100,
         )
-        self.decider = Decider(self.event.methods, self.event.settings, steering)
-        self.steering = steering
+        self.clock = RealClock(system=lambda: NOW, steady=lambda: 0.0)
+
+    def loop(self, worker: int = 1) -> KeywordLoop:
+        """The loop of one worker."""
+        keeping = Keeping(self.database, self.clock, WorkerClaims(lambda: worker), Tally(NOW))
+        return KeywordLoop(self.event, self.steering, keeping)
 
     def _lane(self, number: int, speaks: Any) -> Lane:
         facet = speaks.facets["hashtag"]
@@ -79,15 +93,15 @@ class Stage:
             await self.event.begin(tx, seeds, now)
         return self
 
-    async def hear(self, page: Page, sieve: Sieve, after: timedelta = timedelta(0)) -> Page:
+    async def hear(self, page: Page, choose: Sieve, after: timedelta = timedelta(0)) -> Page:
         """Saves a page as a stream does."""
         now = NOW + after
         self.crawled.call += 1
         store = self.crawled.store
         async with self.database.transaction() as tx:
-            page = await sieve.sift(tx, (), store.clean(page), X, now)
+            page = await choose.sift(tx, (), store.clean(page), X, now)
             saved = await store.hear(tx, page, service=X, facet=FIREHOSE, call=self.crawled.call, now=now)
-            await sieve.note(tx, (), page, saved, now)
+            await choose.note(tx, (), page, saved, now)
         return page
 
     async def claim(self, worker: int) -> Claim:
@@ -97,13 +111,31 @@ class Stage:
         return claim
 
     async def decide(self, number: int = 0, worker: int = 1) -> bool:
-        began = self.event.grid.began(START) + number * FRAME
-        claims = WorkerClaims(lambda: worker)
         claim = await self.claim(worker)
-        decided = await self.decider.decide(began, claims, claim, began + FRAME)
+        decided = await self.loop(worker).decide(self.start + number * FRAME, claim)
         async with self.database.transaction() as tx:
-            await claims.release(tx, claim)
+            await WorkerClaims(lambda: worker).release(tx, claim)
         return decided
+
+    async def frame(self, number: int = 0) -> Frame:
+        """A frame as the first method sees it."""
+        reader = self.event.frame_reader()
+        async with self.database.reading() as tx:
+            methods = await rows.read_methods(tx, 1)
+            stored = await reader.read(tx, self.start + number * FRAME, methods, 100)
+        return reader.frames_of(stored, methods)[methods[0].method]
+
+    @property
+    def start(self) -> Any:
+        return self.event.grid.start_of(START)
+
+    @property
+    def full(self) -> Sieve:
+        return self.event.stream_filter(is_filtered=False)
+
+    @property
+    def filtered(self) -> Sieve:
+        return self.event.stream_filter(is_filtered=True)
 
     async def values(self, sql: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in await self.crawled.rows(sql)]
@@ -121,6 +153,44 @@ async def stage(database: Database) -> Stage:
     return Stage(database, crawled)
 
 
+class Estimating:
+    """A method that claims a precision for its only keyword."""
+
+    name = "skwa"
+
+    def begin(self, seeds: tuple[str, ...], settings: Settings) -> State:
+        return begin_state(self.name, seeds, settings)
+
+    def decide(self, state: State, frame: Frame, settings: Settings) -> Decision:
+        keywords = {term: structs.replace(keyword, precision=CLAIM) for term, keyword in state.keywords.items()}
+        candidate = Candidate(term="#rain", counts=(1,), verdict="unlike the event")
+        return Decision(state=structs.replace(state, keywords=keywords), candidates=(candidate,), precision=CLAIM)
+
+
+class Interrupted(Estimating):
+    """A method during which a user pins a term."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._loop = asyncio.get_running_loop()
+
+    def decide(self, state: State, frame: Frame, settings: Settings) -> Decision:
+        asyncio.run_coroutine_threadsafe(self._pin(), self._loop).result()
+        return super().decide(state, frame, settings)
+
+    async def _pin(self) -> None:
+        async with self._stage.database.transaction() as tx:
+            await apply_order(tx, 1, "pin", "#mud", "ada", NOW)
+
+
+def texts(posts: Sequence[Post]) -> list[str]:
+    return [" ".join(token for token in each.reading.tokens if token[0] != "@") for each in posts]
+
+
+def at(page: Page, when: datetime) -> Page:
+    return structs.replace(page, posts=tuple(structs.replace(each, created_at=when) for each in page.posts))
+
+
 def said(*texts: str, first: int = 10) -> Page:
     """Posts with these texts and the hashtags in them."""
     posts = []
@@ -130,32 +200,30 @@ def said(*texts: str, first: int = 10) -> Page:
     return Page(users=(user("1"),), posts=tuple(posts))
 
 
-async def test_of_a_full_stream_what_no_keyword_matches_is_counted_and_not_stored(stage: Stage) -> None:
+async def test_full_stream_stores_matching_posts_and_counts_all(stage: Stage) -> None:
     await stage.begin("#Flood", "old town")
     page = said("help @bob #flood", "what a day", "the OLD  town is dry", "town of old")
     gone = (Gone(Subject.POST, "99", Outcome.NOT_FOUND), Gone(Subject.USER, "77", Outcome.SUSPENDED))
     heard = Page(users=(user("1"), user("2")), posts=page.posts, gone=gone)
-    kept = await stage.hear(heard, stage.event.stream_sieve(is_tuned=False))
+    kept = await stage.hear(heard, stage.full)
     assert [each.text for each in kept.posts] == ["help @bob #flood", "the OLD  town is dry"]
     assert [each.key for each in kept.users] == ["1"]
     assert kept.gone == ()
     assert await stage.values("select text from posts order by text") == [("help @bob #flood",), ("the OLD  town is dry",)]
     assert await stage.values("select count(*), min(methods), max(methods) from keyword_posts") == [(2, 3, 3)]
     assert await stage.values("select heard from keyword_frames") == [(4,)]
-    samples = [terms for (terms,) in await stage.values("select terms from keyword_samples order by sample")]
-    assert samples == ["help #flood", "what a day", "the old town is dry", "town of old"]
 
 
-async def test_whatever_stands_in_a_payload_that_is_kept_is_stored_and_leaves_it_when_it_is_deleted(stage: Stage) -> None:
+async def test_full_stream_stores_posts_inside_kept_payloads(stage: Stage) -> None:
     await stage.begin("#flood")
-    sieve = stage.event.stream_sieve(is_tuned=False)
+    choose = stage.full
     deepest = post("30", text="words of another", raw=b'{"id":30,"text":"words of another"}')
     quote = post("20", text="look #flood", kind=PostKind.QUOTE, quote_of="x:30", raw=b'{"id":20,"quoted":%s}' % deepest.raw)
     passed_on = post("10", text=None, kind=PostKind.REPOST, repost_of="x:20", raw=b'{"of":%s}' % quote.raw)
     named = post("40", text="only named", raw=b'{"id":40}')
     naming = post("41", text="and #flood", tags=("flood",), kind=PostKind.QUOTE, quote_of="x:40", raw=b'{"id":41}')
     page = Page(users=(user("1"),), posts=(passed_on, quote, deepest, named, naming), along=frozenset({"x:20"}))
-    kept = await stage.hear(page, sieve)
+    kept = await stage.hear(page, choose)
     assert [each.key for each in kept.posts] == ["10", "41", "20", "30"]
     assert kept.along == {"x:20", "x:30"}
     assert await stage.values("select count(*) from keyword_posts") == [(2,)]
@@ -163,19 +231,19 @@ async def test_whatever_stands_in_a_payload_that_is_kept_is_stored_and_leaves_it
     assert await stage.values("select id from posts where raw is not null or frame is not null") == [("x:41",)]
 
 
-async def test_what_is_deleted_is_told_only_of_stored_posts(stage: Stage) -> None:
+async def test_full_stream_keeps_deletions_of_stored_posts_only(stage: Stage) -> None:
     await stage.begin("#flood")
-    sieve = stage.event.stream_sieve(is_tuned=False)
-    await stage.hear(said("help #flood", "nothing"), sieve)
+    choose = stage.full
+    await stage.hear(said("help #flood", "nothing"), choose)
     gone = tuple(Gone(Subject.POST, f"x:{key}", Outcome.NOT_FOUND) for key in ("10", "11"))
-    kept = await stage.hear(Page(gone=gone), sieve)
+    kept = await stage.hear(Page(gone=gone), choose)
     assert [each.key for each in kept.gone] == ["x:10"]
 
 
-async def test_a_decision_writes_entries_states_candidates_and_targets_at_once(stage: Stage) -> None:
+async def test_decision_writes_entries_states_candidates_and_searches(stage: Stage) -> None:
     await stage.begin("#flood")
     page = said("a #flood #river", "b #flood #river", "c #flood #rain", "d #flood")
-    await stage.hear(page, stage.event.stream_sieve(is_tuned=True))
+    await stage.hear(page, stage.filtered)
     assert await stage.decide()
     async with stage.database.reading() as tx:
         crawl, name = await find_event(tx, None)
@@ -190,75 +258,207 @@ async def test_a_decision_writes_entries_states_candidates_and_targets_at_once(s
     assert (methods["skwa"].posts, methods["skwa"].alone, methods["skwa"].shared) == (4, 0, {"baseline": 4})
     (frame,) = frames
     assert (frame.posts, frame.entered, frame.cap, frame.lost) == ({"skwa": 4, "baseline": 4}, ["#river"], 100, 0)
-    assert {(methods[name].precision, methods[name].recall) for name in methods} == {(None, None)}
+    assert {each.precision for each in methods.values()} == {None}
     assert [(each.verdict, sum(each.counts)) for each in explained.looked_at] == [("enters", 2)]
     assert explained.entries[0].numbers == {"count": 2, "rank": 1}
     assert [(each.term, each.method, each.together, each.jaccard) for each in beside] == [("#river", "skwa", 2, 0.5)]
     assert await stage.values("select target from tasks where lane = 1 order by target") == [("flood",), ("river",)]
-    assert await stage.values("select count(*) from keyword_samples") == [(0,)]
 
 
-async def test_a_keyword_that_leaves_is_retired_and_its_exit_has_a_reason(stage: Stage) -> None:
+async def test_frame_contains_posts_of_its_method_and_earlier_ones_oldest_first(stage: Stage) -> None:
     await stage.begin("#flood")
-    await stage.hear(said("a #flood #river", "b #flood #river"), stage.event.stream_sieve(is_tuned=True))
+    await stage.hear(said("b #flood", "a #flood"), stage.filtered)
+    await stage.decide()
+    async with stage.database.transaction() as tx:
+        await apply_order(tx, 1, "pin", "#Água", "ada", NOW)
+    late = at(said("c #flood", "d #água", "e #Água", "f #água", first=20), NOW + FRAME)
+    await stage.hear(late, stage.filtered, FRAME)
+    frame = await stage.frame(1)
+    assert texts(frame.posts) == ["c #flood", "d #agua", "e #agua", "f #agua"]
+    assert texts(frame.earlier) == ["b #flood", "a #flood"]
+    assert frame.spellings == {"#agua": ("#água",)}
+    assert (frame.load.used, frame.load.cap, frame.load.lost) == (4, 100, 0)
+
+
+async def test_frame_without_deleted_posts_and_opted_out_authors(stage: Stage) -> None:
+    await stage.begin("#flood")
+    page = said("a #flood", "b #flood", "c #flood")
+    posts = (*page.posts[:2], structs.replace(page.posts[2], author="x:2"))
+    await stage.hear(Page(users=(user("1"), user("2")), posts=posts), stage.filtered)
+    await stage.crawled.save(Page(gone=(Gone(Subject.POST, "11", Outcome.NOT_FOUND),)), POSTS, "11")
+    async with stage.database.transaction() as tx:
+        await tx.execute("update users set opts_out = 1 where id = 'x:2'")
+    assert texts((await stage.frame(0)).posts) == ["a #flood"]
+    assert texts((await stage.frame(1)).earlier) == ["a #flood"]
+
+
+async def test_edited_post_is_read_again(stage: Stage) -> None:
+    await stage.begin("#flood")
+    await stage.hear(said("a #flood"), stage.filtered)
+    reader = stage.event.frame_reader()
+    found = []
+    for text in ("a #flood", "edited #flood"):
+        async with stage.database.transaction() as tx:
+            await tx.execute("update posts set text = ?", text)
+            methods = await rows.read_methods(tx, 1)
+            stored = await reader.read(tx, stage.start, methods, None)
+        found += texts(reader.frames_of(stored, methods)[1].posts)
+    assert found == ["a #flood", "edited #flood"]
+
+
+async def test_background_is_a_sample_of_everything_without_names(stage: Stage) -> None:
+    await stage.begin("#flood")
+    await stage.hear(said("help @bob #flood", "what a day"), stage.full)
+    frame = await stage.frame()
+    assert texts(frame.background) == ["help #flood", "what a day"]
+    assert frame.volumes == (2,)
+    await stage.decide()
+    later = at(said("good night", first=20), NOW + FRAME)
+    await stage.hear(later, stage.full, FRAME)
+    frame = await stage.frame(1)
+    assert texts(frame.background) == ["help #flood", "what a day", "good night"]
+    assert frame.volumes == (2, 1)
+
+
+async def test_samples_beyond_the_share_and_older_than_a_day_are_deleted(stage: Stage) -> None:
+    await stage.begin("#flood")
+    async with stage.database.transaction() as tx:
+        values = [(to_micros(when), draw) for when, draw in ((NOW - timedelta(days=2), 0.0), (NOW, 0.5), (NOW, 0.1))]
+        await tx.execute_many("insert into keyword_samples (crawl, at, draw, terms) values (1, ?, ?, 'rain')", values)
+        await tx.execute(
+            "insert into keyword_frames (crawl, frame, ends, heard, visits, rate) values (1, ?, ?, 30000, 0, 0)",
+            to_micros(stage.start),
+            to_micros(stage.start + FRAME),
+        )
+    await stage.decide()
+    assert await stage.values("select draw from keyword_samples") == [(0.1,)]
+    assert await stage.values("select share from keyword_progress") == [(0.2,)]
+    assert await stage.values("select heard, volume, sampled from keyword_frames") == [(30_000, 30_000, 1)]
+
+
+async def test_volumes_end_at_a_missed_frame(stage: Stage) -> None:
+    await stage.begin("#flood")
+    async with stage.database.transaction() as tx:
+        for number, decided in ((0, 1), (1, None), (2, 1), (3, None)):
+            start = to_micros(stage.start + number * FRAME)
+            await tx.execute(
+                "insert into keyword_frames (crawl, frame, ends, heard, visits, rate, decided_at) values (1, ?, ?, ?, 0, 0, ?)",
+                *(start, start, 10 * (number + 1), decided),
+            )
+    assert (await stage.frame(3)).volumes == (30, 40)
+
+
+async def test_volume_of_public_timeline_is_estimated_by_its_pages(stage: Stage) -> None:
+    await stage.begin("#flood")
+    page = said(*(f"post {number}" for number in range(11)))
+    posts = tuple(structs.replace(each, created_at=NOW - timedelta(seconds=number)) for number, each in enumerate(page.posts))
+    cut_off = structs.replace(page, posts=posts, cursor="more")
+    async with stage.database.transaction() as tx:
+        await stage.full.sift(tx, [_task(1, 3, "all")], cut_off, X, NOW)
+    assert (await stage.frame()).volumes == (300,)
+    whole = structs.replace(_task(1, 3, "all"), progress=Progress(newest="1"), visited_at=NOW - timedelta(seconds=22))
+    async with stage.database.transaction() as tx:
+        await stage.full.sift(tx, [whole], page, X, NOW)
+    assert (await stage.frame()).volumes == (round((1 + 0.5) / 2 * 300),)
+
+
+async def test_probe_reaches_the_next_frame_once(stage: Stage) -> None:
+    await stage.begin("#flood")
+    async with stage.database.transaction() as tx:
+        await stage.steering.prober.add(tx, stage.steering.frontier, [["#river"]], START, NOW)
+        await stage.event.probe_filter().sift(tx, [_task(1, 2, "river")], said("wet @bob #river", "#river high"), X, NOW)
+    (probe,) = (await stage.frame()).probes
+    assert (probe.term, probe.at, sorted(texts(probe.posts))) == ("#river", NOW, ["#river high", "wet #river"])
+    await stage.decide()
+    assert (await stage.frame(1)).probes == ()
+    assert await stage.values("select count(*) from keyword_probes where found is not null") == [(0,)]
+
+
+async def test_decision_after_a_change_by_a_user_is_discarded(stage: Stage) -> None:
+    await stage.begin("#flood")
+    await stage.hear(said("a #flood #river", "b #flood #river"), stage.filtered)
+    stage.event.methods = {"skwa": Interrupted(stage)}
+    assert not await stage.decide()
+    assert await stage.values("select count(*) from keyword_decisions") == [(0,)]
+    stage.event.methods = {"skwa": Estimating()}
+    assert await stage.decide()
+    assert {term for (term,) in await stage.values("select term from keywords where until is null")} == {"#flood", "#mud"}
+
+
+async def test_claimed_precision_is_stored_and_reported(stage: Stage) -> None:
+    await stage.begin("#flood")
+    await stage.hear(said("a #flood #rain", "b #flood"), stage.filtered)
+    stage.event.methods = {"skwa": Estimating()}
+    assert await stage.decide()
+    async with stage.database.reading() as tx:
+        lines = {each.term: each.precision for each in await read_keywords(tx, 1) if each.method == "skwa"}
+        (skwa, _) = await read_methods(tx, 1)
+        candidates = await read_candidates(tx, 1)
+    assert lines == {"#flood": CLAIM}
+    assert skwa.precision == CLAIM
+    assert [(each.term, each.posts, each.verdict) for each in candidates] == [("#rain", 1, "unlike the event")]
+
+
+async def test_exit_retires_search_and_has_reason(stage: Stage) -> None:
+    await stage.begin("#flood")
+    await stage.hear(said("a #flood #river", "b #flood #river"), stage.filtered)
     for number in range(3):
         await stage.decide(number)
     assert await stage.values("select term, until_why from keywords where until is not null") == [
-        ("#river", "fewer than 2 posts in each of 2 frames in a row")
+        ("#river", "fewer than 2 posts in each of 2 frames")
     ]
     assert await stage.values("select target, state from tasks where lane = 1 order by target") == [
         ("flood", "waiting"), ("river", "retired")
     ]  # fmt: skip
 
 
-async def test_a_worker_that_lost_the_claim_writes_nothing(stage: Stage) -> None:
+async def test_decision_without_claim_writes_nothing(stage: Stage) -> None:
     await stage.begin("#flood")
-    await stage.hear(said("a #flood #river", "b #flood #river"), stage.event.stream_sieve(is_tuned=True))
+    await stage.hear(said("a #flood #river", "b #flood #river"), stage.filtered)
     late = await stage.claim(1)
     async with stage.database.transaction() as tx:
         await WorkerClaims(lambda: 1).release(tx, late)
     assert await stage.decide(worker=2)
-    began = stage.event.grid.began(START)
     with pytest.raises(Fenced):
-        await stage.decider.decide(began, WorkerClaims(lambda: 1), late, NOW)
+        await stage.loop(1).decide(stage.start, late)
     assert await stage.values("select count(*) from keyword_decisions") == [(2,)]
     assert await stage.values("select worker from keyword_frames") == [(2,)]
 
 
-async def test_a_frame_that_ended_while_nobody_watched_is_missed(stage: Stage) -> None:
+async def test_frame_during_downtime_is_missed(stage: Stage) -> None:
     await stage.begin("#flood")
     later = NOW + timedelta(hours=1)
     await stage.begin("#flood", now=later)
     async with stage.database.reading() as tx:
         progress = await rows.read_progress(tx, 1)
-    assert progress.decided == stage.event.grid.began(later) - FRAME
-    await stage.hear(said("an hour old #flood"), stage.event.stream_sieve(is_tuned=True), timedelta(hours=1))
+    assert progress.decided == stage.event.grid.start_of(later) - FRAME
+    await stage.hear(said("an hour old #flood"), stage.filtered, timedelta(hours=1))
     assert await stage.values("select frame, methods from keyword_posts") == [(None, 3)]
 
 
-async def test_networks_that_filter_are_asked_for_spellings_with_accents_too(stage: Stage) -> None:
+async def test_filtered_stream_subscribes_to_spellings_with_accents(stage: Stage) -> None:
     await stage.begin("#Inundación")
     texts = [f"{number} #inundacion #Água" for number in range(3)]
-    await stage.hear(said(*texts), stage.event.stream_sieve(is_tuned=True))
+    await stage.hear(said(*texts), stage.filtered)
     await stage.decide()
     async with stage.database.reading() as tx:
         methods = await rows.read_methods(tx, 1)
-    assert rows.union(methods) == ["#inundacion", "#agua"]
-    assert rows.heard_as(methods) == ["#inundacion", "#inundación", "#agua", "#água"]
+    assert rows.rank_keywords(methods) == ["#inundacion", "#agua"]
+    assert rows.rank_spellings(methods) == ["#inundacion", "#inundación", "#agua", "#água"]
     # Taken up again, nothing is told twice.
     await stage.begin("#Inundación")
     async with stage.database.reading() as tx:
-        assert rows.heard_as(await rows.read_methods(tx, 1)) == rows.heard_as(methods)
+        assert rows.rank_spellings(await rows.read_methods(tx, 1)) == rows.rank_spellings(methods)
 
 
-async def test_an_event_that_brings_nothing_says_so(stage: Stage) -> None:
+async def test_event_without_posts_is_reported(stage: Stage) -> None:
     await stage.begin("#flood")
     told = []
     for number in range(4):
         if number == 3:
             late = NOW + 3 * FRAME
             page = Page(users=(user("1"),), posts=(post("90", text="good morning", created_at=late),))
-            await stage.hear(page, stage.event.stream_sieve(is_tuned=False), 3 * FRAME)
+            await stage.hear(page, stage.full, 3 * FRAME)
         await stage.decide(number)
         async with stage.database.reading() as tx:
             told.append(await read_silence(tx, 1))
@@ -269,56 +469,54 @@ async def test_an_event_that_brings_nothing_says_so(stage: Stage) -> None:
     assert "none of 1 posts heard in the last 3 frames carries a keyword" in told[3]
 
 
-async def test_seeds_that_the_file_no_longer_names_leave_and_new_ones_come(stage: Stage) -> None:
+async def test_changed_seeds_enter_and_leave(stage: Stage) -> None:
     await stage.begin("#flood", "#rain")
     await stage.begin("#rain", "#storm")
     assert await stage.values("select distinct term from keywords where until is null order by term") == [("#rain",), ("#storm",)]
     assert await stage.values("select distinct term, until_why from keywords where until is not null") == [
-        ("#flood", "the crawl file no longer names it")
+        ("#flood", "no longer a seed in the crawl file")
     ]
 
 
-async def test_what_users_say_holds_at_once_and_is_recorded(stage: Stage) -> None:
+async def test_orders_apply_at_once_and_are_recorded(stage: Stage) -> None:
     await stage.begin("#flood")
     async with stage.database.transaction() as tx:
-        assert await obey(tx, 1, "pin", "#River", "ada", NOW) == ["skwa", "baseline"]
-        assert await obey(tx, 1, "block", "#flood", "ada", NOW) == ["skwa", "baseline"]
-        with pytest.raises(UserError, match="is no keyword"):
-            await obey(tx, 1, "pin", "!!", "ada", NOW)
+        assert await apply_order(tx, 1, "pin", "#River", "ada", NOW) == ["skwa", "baseline"]
+        assert await apply_order(tx, 1, "block", "#flood", "ada", NOW) == ["skwa", "baseline"]
+        with pytest.raises(UserError, match="Invalid keyword"):
+            await apply_order(tx, 1, "pin", "!!", "ada", NOW)
     assert await stage.values("select who, term, said from keyword_orders order by keyword_order") == [
         ("ada", "#river", "pin"), ("ada", "#flood", "block")
     ]  # fmt: skip
-    kept = await stage.hear(said("a #flood", "a #river"), stage.event.stream_sieve(is_tuned=False))
+    kept = await stage.hear(said("a #flood", "a #river"), stage.full)
     assert [each.text for each in kept.posts] == ["a #river"]
     await stage.steering.catch_up(NOW)
     assert await stage.values("select target from tasks where lane = 1") == [("river",)]
 
 
-async def test_a_probe_is_answered_once_and_called_off_when_it_is_late(stage: Stage) -> None:
+async def test_probe_is_answered_once_and_cancelled_when_late(stage: Stage) -> None:
     await stage.begin("#flood")
     prober, frontier = stage.steering.prober, stage.steering.frontier
     async with stage.database.transaction() as tx:
-        first = await prober.arrange(tx, frontier, [["#river", "#rain"], ["#rain", "#mud"]], START, NOW)
+        first = await prober.add(tx, frontier, [["#river", "#rain"], ["#rain", "#mud"]], START, NOW)
         await stage.steering.targets.add(tx, first, None, NOW)
     assert [each.target for each in first] == ["river", "rain", "mud"]
-    sieve = stage.event.probe_sieve()
+    choose = stage.event.probe_filter()
     async with stage.database.transaction() as tx:
         (task,) = await tx.fetch("select task, lane, target from tasks where target = 'river'")
     asked = _task(task["task"], task["lane"], task["target"])
     async with stage.database.transaction() as tx:
-        kept = await sieve.sift(tx, [asked], said("wet #river", "#river and #flood"), X, NOW)
-        second = await prober.arrange(tx, frontier, [["#rain"]], START + FRAME, NOW)
+        kept = await choose.sift(tx, [asked], said("wet #river", "#river and #flood"), X, NOW)
+        second = await prober.add(tx, frontier, [["#rain"]], START + FRAME, NOW)
     assert [each.text for each in kept.posts] == ["#river and #flood"]
     assert [each.target for each in second] == ["rain"]
     assert await stage.values("select term, posts from keyword_probes where answered_at is not null") == [("#river", 2)]
     assert await stage.values("select target from tasks where state = 'retired'") == [("mud",)]
 
 
-async def test_a_collection_is_graded_by_the_labels_of_several_taggers(stage: Stage) -> None:
+async def test_collection_is_graded_by_labels_of_several_taggers(stage: Stage) -> None:
     await stage.begin("#flood")
-    await stage.hear(
-        said("a #flood #river", "b #flood #river", "c #flood #win #win2", "d #river"), stage.event.stream_sieve(is_tuned=True)
-    )
+    await stage.hear(said("a #flood #river", "b #flood #river", "c #flood #win #win2", "d #river"), stage.filtered)
     await stage.decide()
     with pytest.raises(UserError, match="no keyword has a label"):
         async with stage.database.reading() as tx:
@@ -338,26 +536,26 @@ async def test_a_collection_is_graded_by_the_labels_of_several_taggers(stage: St
     assert (baseline.related, baseline.retained["C1"], baseline.retained["C3"]) == (3, 1.0, 0.0)
 
 
-async def test_noise_is_told_of_the_frame_in_which_it_came(stage: Stage) -> None:
+async def test_noise_is_counted_by_frame(stage: Stage) -> None:
     await stage.begin("#flood")
-    sieve = stage.event.stream_sieve(is_tuned=True)
-    await stage.hear(said("a #flood", "b #flood"), sieve)
+    choose = stage.filtered
+    await stage.hear(said("a #flood", "b #flood"), choose)
     await stage.decide()
     spam = said("c #flood", "d #flood #win #win2 #win3", "e #flood #w1 #w2 #w3 #w4", first=20)
     later = Page(users=spam.users, posts=tuple(structs.replace(each, created_at=NOW + FRAME) for each in spam.posts))
-    await stage.hear(later, sieve, FRAME)
+    await stage.hear(later, choose, FRAME)
     await stage.decide(1)
     async with stage.database.transaction() as tx:
         await tx.execute("insert into keyword_labels (crawl, term, tagger, label, at) values (1, '#flood', 'ann', 'related', 1)")
     async with stage.database.reading() as tx:
         course, (skwa, _) = await read_course(tx, None, None), (await grade(tx, 1)).methods
-    first = stage.event.grid.began(START)
+    first = stage.start
     told = [(each.frame, each.related, each.noise) for each in skwa.frames]
     assert told == [(first, 2, 0), (first + FRAME, 1, 2)], "+3 - 1 - 1 - 1 is not above 0"
     assert course.noise["skwa"] == {first: 0, first + FRAME: 2}
 
 
-async def test_a_store_proposes_terms_that_are_special_for_examples_or_for_a_window(stage: Stage) -> None:
+async def test_seeds_are_proposed_for_window_and_for_examples(stage: Stage) -> None:
     everyday: Sequence[str] = [f"coffee and music in the morning {number}" for number in range(30)]
     flood = [f"the river is high in the old town {number} #flood" for number in range(5)]
     page = said(*everyday, *flood)
