@@ -140,7 +140,7 @@ class KeywordLoop:
         return True
 
     async def decide(self, start: datetime, claim: Claim) -> bool:
-        """Decide the frame that started at `start`; return False if the keywords changed meanwhile.
+        """Decide the frame that started at `start`; return False if the keywords changed since it was read.
 
         Raises `Fenced` if another worker has the claim."""
         async with self._database.reading() as tx:
@@ -232,6 +232,6 @@ def count_slots(posts: Sequence[Post], frame: Frame, slots: int) -> list[int]:
 
 
 def _with_reasons(terms: set[str], changes: Sequence[Change]) -> list[Change]:
-    """Return a change for each term; the state decides which terms moved, the method says why."""
+    """Return a change for each term; the state decides which terms moved, the method gives the reasons."""
     reasons = {each.term: each for each in changes}
     return [reasons.get(term) or Change(term=term, reason="no reason given by the method") for term in sorted(terms)]
