@@ -68,10 +68,14 @@ MIN_POSTS = 4
 ENTRY_PRECISION, HASHTAG_DISCOUNT = 0.6, 0.15
 """Lower bound of the precision that a term needs to enter; hashtags need less."""
 EXIT_PRECISION = 0.4
-USUAL_PRECISION, USUAL_WEIGHT = Estimate(mean=0.9, low=0.8, high=0.96), 10
+USUAL_PRECISION, USUAL_WEIGHT = Estimate(mean=0.88, low=0.75, high=0.96), 20
 """What keywords have on average, and as how many posts it counts beside those of a keyword."""
 REMEMBERED = 1_000
 """Candidates whose last estimate is remembered."""
+
+
+GRID: tuple[Mapping[str, float], ...] = ({}, {"precision": 0.5}, {"precision": 0.7})
+"""Options that the evaluation compares leave-one-out, the default first."""
 
 
 class Memory(Struct, array_like=True):
@@ -193,7 +197,7 @@ class Burst:
             best = max(good, key=lambda term: (good[term], term))
             del waiting[best]
             entries[best] = explain_entry(best, estimates[best], evidence[best])
-            for term in judge.cover(best) & waiting.keys():
+            for term in sorted(judge.cover(best) & waiting.keys()):
                 evidence[term] = judge.find_evidence(term)
                 del waiting[term]
                 del estimates[term]
@@ -341,13 +345,17 @@ def claim_precision(memory: Memory, state: State, counts: Counts) -> Estimate | 
     posts, mean, low, high = memory.claim
     for carried in counts.keywords:
         if carried:
-            best = max((known[term] for term in carried), key=lambda each: each.mean)
+            best = max((known[term] for term in carried), key=_order)
             posts, mean = posts + 1, mean + best.mean
             low, high = low + best.low, high + best.high
     memory.claim = posts, mean, low, high
     if not posts:
         return None
     return Estimate(mean=mean / posts, low=low / posts, high=high / posts, posts=posts)
+
+
+def _order(estimate: Estimate) -> tuple[float, float, float]:
+    return estimate.mean, estimate.low, estimate.high
 
 
 def calibrate(estimate: Estimate | None) -> Estimate:

@@ -196,8 +196,8 @@ class Judge:
         texts = self._texts
         tokens: set[str] = set()
         for number in np.flatnonzero(texts.is_event):
-            tokens |= texts.collected.features[number]
-        shared = np.array([len(tokens & own) for own in texts.background.features])
+            tokens.update(texts.collected.features[number])
+        shared = np.array([len(tokens.intersection(own)) for own in texts.background.features])
         is_bursting = np.zeros(len(shared), dtype=np.bool_)
         for term, evidence in self.evidence.items():
             if evidence.burst >= BURSTING and evidence.posts >= MIN_BURSTING_POSTS:

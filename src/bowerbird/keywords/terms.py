@@ -34,9 +34,9 @@ def list_bigrams(reading: Reading) -> list[str]:
     return [f"{one} {other}" for one, other in pairwise(reading.tokens) if one[0] not in "#@" and other[0] not in "#@"]
 
 
-def list_features(reading: Reading) -> set[str]:
-    """Return the words and hashtags by which posts are compared."""
-    return {token for token in reading.tokens if token[0] != "@"}
+def list_features(reading: Reading) -> list[str]:
+    """Return the words and hashtags by which posts are compared, each once."""
+    return list(dict.fromkeys([token for token in reading.tokens if token[0] != "@"]))
 
 
 @lru_cache(maxsize=20_000)
