@@ -17,7 +17,7 @@ Every frame:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import log
 from zlib import compress, decompress
 
@@ -39,7 +39,7 @@ from bowerbird.keywords.keyword_set import (
 )
 from bowerbird.keywords.likeness import FOLDS, Model, fit_model
 from bowerbird.keywords.reference import ordinary_share
-from bowerbird.keywords.terms import find_terms, is_implied, is_specific, list_features, list_terms
+from bowerbird.keywords.terms import find_terms, is_implied, is_specific, list_terms
 from bowerbird.keywords.values import (
     Candidate,
     Change,
@@ -68,8 +68,8 @@ MIN_POSTS = 4
 ENTRY_PRECISION, HASHTAG_DISCOUNT = 0.6, 0.15
 """Lower bound of the precision that a term needs to enter; hashtags need less."""
 EXIT_PRECISION = 0.4
-SEED_PRECISION = Estimate(mean=0.88, low=0.75, high=0.96)
-"""Of keywords that have no estimate yet: what seeds of 22 recorded events had on average."""
+USUAL_PRECISION, USUAL_WEIGHT = Estimate(mean=0.9, low=0.8, high=0.96), 10
+"""What keywords have on average, and as how many posts it counts beside those of a keyword."""
 REMEMBERED = 1_000
 """Candidates whose last estimate is remembered."""
 
@@ -85,10 +85,8 @@ class Memory(Struct, array_like=True):
     fitted_frame: int = 0
     candidates: dict[str, tuple[float, int]] = {}
     """The last upper bound of the precision, and the posts it rests on."""
-    collected: dict[str, int] = {}
-    """Posts by the keyword with the highest estimate among those that match."""
-    left: tuple[int, float, float, float] = (0, 0.0, 0.0, 0.0)
-    """Posts of keywords that left, and how many belong to the event: mean, low and high."""
+    claim: tuple[int, float, float, float] = (0, 0.0, 0.0, 0.0)
+    """Posts of the collection, and how many of them belong to the event: mean, low and high."""
 
 
 class Burst:
@@ -127,7 +125,7 @@ class Burst:
             entries = self._add_keywords(judge, candidates, evidence, estimates, room)
             remember_candidates(memory, estimates)
 
-        claim = claim_precision(memory, state, counts, exits)
+        claim = claim_precision(memory, state, counts)
         after = apply_changes(state, frame, entries.values(), exits, counts.total)
         keywords = {
             term: replace(keyword, precision=estimates[term]) if term in entries else keyword
@@ -254,7 +252,7 @@ def get_model(memory: Memory, state: State, texts: FrameTexts) -> Model:
                 (texts.background, texts.is_other),
             )
         ]
-        event, others = ([(list_features(each.readings[n]), each.keys[n]) for n in numbers] for each, numbers in chosen)
+        event, others = ([(each.features[n], each.keys[n]) for n in numbers] for each, numbers in chosen)
         model = fit_model(event, others, state.seeds)
         memory.features = list(model.features)
         memory.coefficients = model.coefficients.astype(np.float16).tobytes()
@@ -335,33 +333,35 @@ def remember_candidates(memory: Memory, estimates: Mapping[str, Estimate]) -> No
     memory.candidates = dict([*memory.candidates.items()][-REMEMBERED:])
 
 
-def claim_precision(memory: Memory, state: State, counts: Counts, exits: Sequence[Change]) -> Estimate | None:
+def claim_precision(memory: Memory, state: State, counts: Counts) -> Estimate | None:
     """Estimate the precision of the whole collection: each post counts by its best keyword."""
-    known = {term: keyword.precision or SEED_PRECISION for term, keyword in state.keywords.items()}
+    known = {term: calibrate(keyword.precision) for term, keyword in state.keywords.items()}
+    posts, mean, low, high = memory.claim
     for carried in counts.keywords:
         if carried:
-            best = max(carried, key=lambda term: (known[term].mean, term))
-            memory.collected[best] = memory.collected.get(best, 0) + 1
-    gone = memory.collected.keys() - (known.keys() - {each.term for each in exits})
-    for term in sorted(gone):
-        memory.left = add_share(memory.left, memory.collected.pop(term), known.get(term))
-    total = memory.left
-    for term, posts in memory.collected.items():
-        total = add_share(total, posts, known[term])
-    posts, mean, low, high = total
+            best = max((known[term] for term in carried), key=lambda each: each.mean)
+            posts, mean = posts + 1, mean + best.mean
+            low, high = low + best.low, high + best.high
+    memory.claim = posts, mean, low, high
     if not posts:
         return None
     return Estimate(mean=mean / posts, low=low / posts, high=high / posts, posts=posts)
 
 
-def add_share(total: tuple[int, float, float, float], posts: int, estimate: Estimate | None) -> tuple[int, float, float, float]:
-    of = estimate or SEED_PRECISION
-    return (
-        total[0] + posts,
-        total[1] + posts * of.mean,
-        total[2] + posts * of.low,
-        total[3] + posts * of.high,
+def calibrate(estimate: Estimate | None) -> Estimate:
+    """Return an estimate that is drawn to what keywords have on average, the more the fewer posts."""
+    if estimate is None:
+        return USUAL_PRECISION
+    own = estimate.posts / (estimate.posts + USUAL_WEIGHT)
+    mean, low, high = (
+        own * ours + (1 - own) * usual
+        for ours, usual in zip(
+            (estimate.mean, estimate.low, estimate.high),
+            (USUAL_PRECISION.mean, USUAL_PRECISION.low, USUAL_PRECISION.high),
+            strict=True,
+        )
     )
+    return Estimate(mean=mean, low=low, high=high, posts=estimate.posts)
 
 
 def decode_memory(content: bytes) -> Memory:

@@ -30,7 +30,7 @@ from bowerbird.keywords.frames import OLDEST_SAMPLE, FrameRows
 from bowerbird.keywords.rows import MethodRow, to_json
 from bowerbird.keywords.setup import EventCrawl
 from bowerbird.keywords.steering import Steering
-from bowerbird.keywords.values import HISTORY, Candidate, Change, Decision, Frame, Post
+from bowerbird.keywords.values import HISTORY, Candidate, Change, Decision, Estimate, Frame, Post
 from bowerbird.model import Claim
 from bowerbird.ports import Part, Transaction
 
@@ -140,7 +140,7 @@ class KeywordLoop:
         return True
 
     async def decide(self, start: datetime, claim: Claim) -> bool:
-        """Decide the frame that started at `start`; return False if the keywords changed meanwhile.
+        """Decide the frame that started at `start`; return False if the keywords changed since it was read.
 
         Raises `Fenced` if another worker has the claim."""
         async with self._database.reading() as tx:
@@ -176,8 +176,11 @@ class KeywordLoop:
         if missing := keywords - considered.keys():
             counts = count_posts(row.state, frame, self._event.settings)
             for term in missing:
-                verdict = "in" if term in decision.state.keywords else "leaves"
-                considered[term] = Candidate(term=term, counts=counts.in_slots(term), verdict=verdict)
+                after = decision.state.keywords.get(term)
+                precision = None if after is None else after.precision
+                numbers = {} if precision is None else _numbers_of(precision)
+                verdict = "leaves" if after is None else "in"
+                considered[term] = Candidate(term=term, counts=counts.in_slots(term), verdict=verdict, numbers=numbers)
         others = sorted(considered.keys() - keywords, key=lambda term: (-sum(considered[term].counts), term))
         return tuple(considered[term] for term in (*sorted(keywords), *others[:MOST_CANDIDATES]))
 
@@ -223,6 +226,10 @@ class KeywordLoop:
         await tx.execute_many(_ADD_CANDIDATES, candidates)
 
 
+def _numbers_of(precision: Estimate) -> dict[str, float]:
+    return {"precision": precision.mean, "low": precision.low, "high": precision.high}
+
+
 def count_slots(posts: Sequence[Post], frame: Frame, slots: int) -> list[int]:
     """Return the number of posts in each slot of a frame; posts from outside count in its first or last slot."""
     counts, width = [0] * slots, frame.length / slots
@@ -232,6 +239,6 @@ def count_slots(posts: Sequence[Post], frame: Frame, slots: int) -> list[int]:
 
 
 def _with_reasons(terms: set[str], changes: Sequence[Change]) -> list[Change]:
-    """Return a change for each term; the state decides which terms moved, the method says why."""
+    """Return a change for each term; the state decides which terms moved, the method gives the reasons."""
     reasons = {each.term: each for each in changes}
     return [reasons.get(term) or Change(term=term, reason="no reason given by the method") for term in sorted(terms)]

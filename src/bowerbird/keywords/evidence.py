@@ -54,15 +54,22 @@ MAX_LIKENESS_POSTS, MIN_LIKENESS_POSTS = 80, 3
 LOW_QUANTILE, HIGH_QUANTILE = 0.2, 0.8
 
 
+NONE: Ints = np.array([], dtype=np.int64)
+
+
 class Texts:
     """Distinct texts, oldest first: at most `HISTORY`. Of reposts the newest stays."""
 
     def __init__(self, posts: Iterable[Post], matcher: Matcher) -> None:
-        newest = {text_key(post.reading): post for post in _sort_posts(posts)}
-        posts = _sort_posts(newest.values())[-HISTORY:]
-        self.readings = [post.reading for post in posts]
-        self.keys = [text_key(reading) for reading in self.readings]
-        self.times: Floats = np.array([post.at.timestamp() for post in posts])
+        newest: dict[int, Post] = {}
+        for post in sorted(posts, key=lambda post: (post.at, post.reading.tokens)):
+            key = text_key(post.reading)
+            newest.pop(key, None)
+            newest[key] = post
+        self.keys, kept = [*newest][-HISTORY:], [*newest.values()][-HISTORY:]
+        self.readings = [post.reading for post in kept]
+        self.features = [list_features(reading) for reading in self.readings]
+        self.times: Floats = np.array([post.at.timestamp() for post in kept])
         self.keywords = [frozenset(matcher.matched(reading)) for reading in self.readings]
         self.is_free: Flags = np.array([not each for each in self.keywords], dtype=np.bool_)
         """Whether no keyword matches the text. Terms that enter in this frame count as well."""
@@ -82,10 +89,6 @@ class Texts:
             for term in own:
                 found[term].append(number)
         return {term: np.array(numbers, dtype=np.int64) for term, numbers in found.items()}
-
-
-def _sort_posts(posts: Iterable[Post]) -> list[Post]:
-    return sorted(posts, key=lambda post: (post.at, post.reading.tokens))
 
 
 class FrameTexts:
@@ -115,7 +118,7 @@ class ScoredTexts:
 
     def __init__(self, texts: Texts, model: Model) -> None:
         self._model = model
-        self._rows = model.encode(map(list_features, texts.readings), texts.keys)
+        self._rows = model.encode(texts.features, texts.keys)
         self.scores = model.score(self._rows)
         order = np.argsort(self._rows.column, kind="stable")
         self._by_feature = self._rows.row[order]
@@ -191,10 +194,9 @@ class Judge:
         texts = self._texts
         tokens: set[str] = set()
         for number in np.flatnonzero(texts.is_event):
-            tokens |= list_features(texts.collected.readings[number])
-        readings = texts.background.readings
-        shared = np.array([len(tokens & list_features(reading)) for reading in readings])
-        is_bursting = np.zeros(len(readings), dtype=np.bool_)
+            tokens |= texts.collected.features[number]
+        shared = np.array([len(tokens & own) for own in texts.background.features])
+        is_bursting = np.zeros(len(shared), dtype=np.bool_)
         for term, numbers in self._background_texts.items():
             evidence = self.find_evidence(term)
             if evidence.burst >= BURSTING and evidence.posts >= MIN_BURSTING_POSTS:
@@ -222,7 +224,7 @@ class Judge:
         start = self._first if since is None else max(self._first, since.timestamp())
         if len(self._frame.earlier) >= HISTORY:
             start = max(start, self._frame.earlier[0].at.timestamp())
-        numbers = self._own_texts.get(keyword, np.array([], dtype=np.int64))
+        numbers = self._own_texts.get(keyword, NONE)
         numbers = numbers[self._texts.collected.times[numbers] >= start]
         return Evidence(self._collected, numbers, self._expect(start, ordinary_share(keyword)))
 
@@ -246,10 +248,12 @@ class Judge:
         families = kin_families([term])
         kin = sorted({number for each in families for number in self._features.get(each, ())})
         event_bins = self._collected.bins_without(kin, self._edges)
-        is_event = self._texts.is_event
+        is_event = self._texts.is_event.copy()
+        own = self._own_texts.get(term, NONE)
+        is_event[own] = self._texts.is_anchored[own]
         event = measure_density(event_bins, is_event)
         with_term = np.zeros(len(event_bins))
-        with_term[self._event_texts.get(term, ())] = 1.0
+        with_term[self._event_texts.get(term, NONE)] = 1.0
         with_term *= is_event
         if with_term.sum() >= MIN_OWN_TEXTS:
             event = (event + measure_density(event_bins, with_term)) / 2

@@ -3,8 +3,8 @@
 Each post that is stored is noted in `keyword_posts` with the methods whose keywords it contains and the frame
 that counts it, in the transaction that stores it. Posts of full streams and public timelines are counted and
 sampled in the same transaction, so that a response that is processed twice counts once. A frame that was
-decided never changes: a post that arrives up to two minutes late counts in the oldest open frame, an older
-post in none.
+decided never changes: a post that arrives up to two minutes late counts in the oldest open frame, and an older
+post is part of no frame.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ class FullStreamFilter(KeywordFilter):
         followed = await self._cache.read(tx)
         listed = [post for post in page.posts if post.id not in page.along]
         readings = readings_of(page, listed)
-        await self._count(tx, followed, listed, readings, posts_per_second(page, tasks, now), now)
+        await self._count(tx, followed, _new_posts(listed, tasks, now), readings, posts_per_second(page, tasks, now), now)
         kept = {post.id for post in listed if followed.methods_of(readings[post.key])}
         if kept == {post.id for post in page.posts} and not (page.gone or page.relations or page.ended):
             return page
@@ -203,17 +203,25 @@ def posts_per_second(page: Page, tasks: Sequence[Task], now: datetime) -> float 
     return (len(times) - 1) / span if span > 0 else None
 
 
-def reduced(page: Page, kept: Collection[str], stored: Collection[str]) -> Page:
-    """Return the page with the posts `kept`, the posts inside them, and what it says about stored items."""
-    posts = [post for post in page.posts if post.id in kept]
+def _new_posts(listed: Sequence[Post], tasks: Sequence[Task], now: datetime) -> Sequence[Post]:
+    """Return the posts that the last visit of a timeline did not show, where each visit shows the newest posts."""
+    last_visit = max(
+        (task.visited_at for task in tasks if task.visited_at is not None and not task.progress.newest), default=None
+    )
+    return listed if last_visit is None else [post for post in listed if time_of(post, now) > last_visit]
+
+
+def reduced(page: Page, chosen: Collection[str], stored: Collection[str]) -> Page:
+    """Return the page with the posts `chosen`, the posts inside them, and its statements about stored items."""
+    posts = [post for post in page.posts if post.id in chosen]
     named = {each for post in posts for each in (post.reply_to, post.root) if each in page.along}
-    inside = _posts_inside(page, {*kept, *named})
-    posts += [post for post in page.posts if post.id in inside and post.id not in kept]
+    inside = _posts_inside(page, {*chosen, *named})
+    posts += [post for post in page.posts if post.id in inside and post.id not in chosen]
     authors = {post.author for post in posts}
     return structs.replace(
         page,
         posts=tuple(posts),
-        along=(page.along | (inside - set(kept))) & {post.id for post in posts},
+        along=(page.along | (inside - set(chosen))) & {post.id for post in posts},
         users=tuple(user for user in page.users if user.id in authors or user.id in stored),
         gone=tuple(each for each in page.gone if each.key in stored),
         relations=(),

@@ -7,17 +7,24 @@ from types import MappingProxyType
 from typing import Any
 
 from bowerbird.errors import UserError
-from bowerbird.keywords.burst import Burst
 from bowerbird.keywords.published import READINGS, Baseline, Naive, Rkwa, Skwa
 from bowerbird.keywords.values import Method
 from bowerbird.model.subjects.keywords import MethodOption, Methods
+
+
+def _make_burst(**options: Any) -> Method:
+    # numpy takes longer to load than most commands take to run.
+    from bowerbird.keywords.burst import Burst
+
+    return Burst(**options)
+
 
 _CLASSES: Mapping[str, Callable[..., Method]] = {
     "baseline": Baseline,
     "skwa": Skwa,
     "rkwa": Rkwa,
     "naive": Naive,
-    "burst": Burst,
+    "burst": _make_burst,
 }
 _CORRELATION = MethodOption(between=(-1, 1))
 

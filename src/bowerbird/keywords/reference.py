@@ -7,7 +7,7 @@ are left out, as are mentions and links. `benchmarks/keyword_reference.py` build
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from math import exp, log
 from zlib import compress, decompress
@@ -20,6 +20,7 @@ _STEPS_PER_E = 10.0
 _FILE = "reference.bin"
 
 
+@lru_cache(maxsize=100_000)
 def ordinary_share(term: str) -> float:
     """Return the share of ordinary posts that contain the term."""
     table = load_table()

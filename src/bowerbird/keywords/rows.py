@@ -179,7 +179,7 @@ def rank_keywords(methods: Sequence[MethodRow]) -> list[str]:
 
 
 def rank_spellings(methods: Sequence[MethodRow]) -> list[str]:
-    """Return the keywords of all methods, each followed by its other spellings: a server may tell accents apart."""
+    """Return the keywords of all methods, each followed by its other spellings: a server may distinguish accents."""
     spellings: dict[str, tuple[str, ...]] = {}
     for row in methods:
         for term, keyword in row.state.keywords.items():

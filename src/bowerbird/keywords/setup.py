@@ -1,4 +1,4 @@
-"""The start of an event crawl: its methods and keywords are created, or brought in line with the crawl file.
+"""The start of an event crawl: its methods and keywords are created, or updated by the crawl file.
 
 Rules:
 

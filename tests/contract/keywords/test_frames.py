@@ -362,6 +362,19 @@ async def test_volume_of_public_timeline_is_estimated_by_its_pages(stage: Stage)
     assert (await stage.frame()).volumes == (round((1 + 0.5) / 2 * 300),)
 
 
+async def test_posts_that_a_timeline_shows_again_are_counted_once(stage: Stage) -> None:
+    await stage.begin("#flood")
+    page = at(said("first", "second"), NOW)
+    news = at(said("third", first=20), NOW + timedelta(seconds=30))
+    both = Page(users=page.users, posts=(*news.posts, *page.posts))
+    again = structs.replace(_task(1, 3, "all"), visited_at=NOW)
+    async with stage.database.transaction() as tx:
+        await stage.full.sift(tx, [_task(1, 3, "all")], page, X, NOW)
+        await stage.full.sift(tx, [again], both, X, NOW + timedelta(minutes=1))
+    assert await stage.values("select heard from keyword_frames") == [(3,)]
+    assert texts((await stage.frame()).background) == ["first", "second", "third"]
+
+
 async def test_probe_reaches_the_next_frame_once(stage: Stage) -> None:
     await stage.begin("#flood")
     async with stage.database.transaction() as tx:

@@ -37,7 +37,7 @@ def show_keywords(
             output.line(f"{each.name}: {ABOUT[each.name]}.")
     if any(each.precision is not None for each in methods):
         output.line("Precision: the share of posts that belong to the event, as the method estimates it without labels,")
-        output.line("with the range that it holds for 60 % likely. `grade` measures it by labels.")
+        output.line("with its 20 % and 80 % quantiles. `grade` measures it by labels.")
     if moves:
         output.line()
         rows = [(f"  {_at(each.at)}", "+" if each.is_entry else "-", each.term, each.method, each.why) for each in moves]
