@@ -62,10 +62,10 @@ base = "{base}"
 methods = ["skwa", "burst"]
 frame = "10s"
 min_frequency = 2
-quiet_frames = 4
+quiet_frames = 3
 """
-_EVENT_SCALE = timedelta(seconds=40)
-_EVENT_BEGAN = timedelta(seconds=20)
+_EVENT_SCALE = timedelta(seconds=30)
+_EVENT_BEGAN = timedelta(seconds=10)
 """Before the demo."""
 
 
@@ -107,7 +107,7 @@ def community(now: datetime, seed: int) -> Other:
 
 def event(now: datetime, seed: int) -> Other:
     """A short event of which one hashtag is known, in a small network whose people write several posts per second."""
-    planned = PlannedEvent(begins=now - _EVENT_BEGAN, scale=_EVENT_SCALE, posts=1_800)
+    planned = PlannedEvent(begins=now - _EVENT_BEGAN, scale=_EVENT_SCALE, posts=1_400)
     world = WorldSettings(
         seed=seed, accounts=2_000, start=now - timedelta(days=2), posts_per_day=300, likes_per_post=0.05, following=15,
         history=timedelta(days=1), longest_history=5, warm=1, planned=planned,
