@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from bowerbird.flows.built_in import builtin_flows
 from bowerbird.flows.flow import Vocabulary
+from bowerbird.keywords.keyword_set import parse_keyword
+from bowerbird.keywords.methods import METHODS
 from bowerbird.limits.filling import fill
 from bowerbird.model import Area, KeywordStream
 from bowerbird.modules.running.found import KnownModules, KnownWords
-from bowerbird.policies.keywords import METHODS, checked
 from bowerbird.policies.registry import RANKERS
 from bowerbird.ports import GeographicProvider, KeywordProvider, StreamProvider
 from bowerbird.providers import PROVIDERS, provider
@@ -81,7 +82,7 @@ def _area(text: str) -> Area:
 
 def _keyword_stream(name: str, keywords: Sequence[str]) -> KeywordStream | None:
     speaks = _known(name)
-    terms = tuple(dict.fromkeys(checked(each) for each in keywords))
+    terms = tuple(dict.fromkeys(parse_keyword(each) for each in keywords))
     return speaks.keyword_stream(terms) if isinstance(speaks, KeywordProvider) else None
 
 

@@ -9,8 +9,8 @@ import msgspec
 from bowerbird.clock import to_micros
 from bowerbird.crawl.life import registry
 from bowerbird.flows.flow import Edge, FacetUse, Flow
+from bowerbird.keywords.values import Keyword, State
 from bowerbird.model import Service
-from bowerbird.policies.keywords import Keyword, State
 from bowerbird.ports import Database
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

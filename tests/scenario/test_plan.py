@@ -51,6 +51,17 @@ def test_a_plan_of_timelines_can_be_made_for_every_network(provider: str) -> Non
     assert (found.samples[-1].dollars > 0) == (provider == "x")
 
 
+@pytest.mark.parametrize("provider", ["bluesky", *long("mastodon", "x", "weibo")])
+def test_plan_of_an_event_predicts_posts_and_searches(provider: str) -> None:
+    base = {"bluesky": "https://public.api.bsky.app"}.get(provider, "https://planned.example")
+    text = f'flow = "event"\nseeds = ["#flood"]\nstop.duration = "3h"\n[service]\nprovider = "{provider}"\nbase = "{base}"\n'
+    found = course(parse_crawl(text, Path("planned.toml"), vocabulary()), 1)
+    assert found.factor == 1.0
+    assert found.count("posts", timedelta(hours=3)) > 10
+    assert found.count("calls", timedelta(hours=3)) > 10
+    assert (found.samples[-1].dollars > 0) == (provider == "x")
+
+
 def test_a_plan_ends_when_the_time_of_the_file_is_over_and_not_when_something_comes_due_next() -> None:
     found = course(crawl('flow = "topic"\nstop.duration = "12m"', "x"), 1)
     assert found.end == (timedelta(minutes=12), "it may run for 12 min 00 s")

@@ -30,7 +30,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("vocabulary",),
     ("remote", "export"),
     ("reports",),
-    ("event", "community"),
+    ("keywords", "community"),
     ("crawl", "providers", "limits", "frontier", "store", "policies", "analysis", "modules", "transport", "simulated"),
     ("flows",),
     ("clock", "db", "settings"),

@@ -34,7 +34,7 @@ _SHORTEST, _LONGEST = timedelta(seconds=10), timedelta(days=1)
 class KeywordUse(Struct, frozen=True, kw_only=True):
     """How a flow adapts its keywords, which begin as its seeds."""
 
-    methods: tuple[str, ...] = ("colift",)
+    methods: tuple[str, ...] = ("burst",)
     """Each has a set of keywords of its own; what any of them wants is collected."""
     options: dict[str, dict[str, Any]] = {}
     """By method: those of its own."""

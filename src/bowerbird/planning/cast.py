@@ -71,9 +71,13 @@ def _has_place(plan: CrawlPlan, credential: Credential) -> bool:
 
 
 def _servers(plan: CrawlPlan, name: str) -> tuple[str, ...]:
-    """Where a crawl asks a network, and where it listens to it."""
+    """Return the servers of a network that a crawl uses; those of streams only if they need a credential."""
+    speaks = provider(name)
     bases = [each.service.base for each in plan.services if each.service.provider == name]
-    hosts = [each.host.base for each in plan.streams if each.service.provider == name]
+    hosts = []
+    if isinstance(speaks, StreamProvider):
+        streams = [each for each in plan.streams if each.service.provider == name]
+        hosts = [each.host.base for each in streams if speaks.channels[each.subscription.channel].kinds]
     return tuple(dict.fromkeys(map(origin, (*bases, *hosts))))
 
 

@@ -16,7 +16,7 @@ from bowerbird.planning.budget import MONEY
 from bowerbird.planning.cast import cast, one_more
 from bowerbird.planning.company import Part, company, play
 from bowerbird.planning.course import COUNTS, HORIZONS, NEVER, Course, hours_of
-from bowerbird.planning.rehearsal import Scope, world_of
+from bowerbird.planning.rehearsal import EVENT_POSTS, Scope, world_of
 from bowerbird.simulated.world import WorldSettings
 
 USUAL = WorldSettings(accounts=2_000)
@@ -75,7 +75,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     credentials: tuple[Credential, ...]
     variants: dict[str, Course]
     is_event: bool = False
-    """Its seeds are keywords that teach others."""
+    """Its seeds are keywords."""
 
     @property
     def likely(self) -> Course:
@@ -286,8 +286,8 @@ def notes(plan: Plan) -> Sequence[str]:
         found.append("At the end of the rehearsal more waited than can be asked: limits are too tight, or figures rough.")
     if plan.is_event:
         found.append(
-            "How much an event brings and which keywords it teaches nobody can say beforehand: the rehearsal knows limits and "
-            "searches alone."
+            f"An event of about {EVENT_POSTS:,} posts was rehearsed, with its own hashtags as seeds. Posts, and what they "
+            "cost, grow with the event; searches are bounded by the frame and by probes."
         )
     if any(each.name in ("assumed", "one more") for each in plan.credentials):
         found.append("The vault has no credential that fits: one was assumed.")

@@ -28,6 +28,7 @@ from bowerbird.ports import Row
 from bowerbird.reports.studies.sample import GOOD_ENOUGH, Figure, read_samples
 from bowerbird.simulated.serving.pictures import Pictures
 from bowerbird.simulated.world import WorldSettings
+from bowerbird.simulated.world.settings import PlannedEvent
 
 _SELDOM = timedelta(days=1)
 _UNDER_WAY = Progress(cursor="1", newest="1")
@@ -41,6 +42,13 @@ _MOST_LISTS = 1_000
 _MOST_STARTS = 1_000
 _WALK = 2
 """So many times the calls are rehearsed of a sample: long before its end nobody can say when that is."""
+EVENT_POSTS = 1_000
+"""Posts about the event of a rehearsal, in a world in which people write as usual."""
+_DRAWN_SHARE = 0.3
+"""Share of the posts drawn for an event that are written: people far away write less about it."""
+_EVENT_AGE = timedelta(hours=1)
+_EVENT_LENGTH = timedelta(hours=3)
+"""Of an event no more is rehearsed: a method takes up to half a second of processor time for a frame."""
 _FEWEST_WALKED = 500
 """After fewer calls nobody can say anything of a sample."""
 _LATER = 1.08
@@ -105,6 +113,10 @@ def rehearse(plan: CrawlPlan, credentials: tuple[Credential, ...], world: WorldS
 
 
 def _model(plan: CrawlPlan, stage: Stage, scope: Scope, seeds: int) -> Model:
+    if plan.flow.keywords is not None:
+        # Seeds of one event: more of them do not make it larger.
+        starts = len(stage.event_seeds())
+        return Model(starts, starts)
     if plan.flow.walks:
         # A sample takes as many calls from few seeds as from many.
         starts = min(seeds, _MOST_STARTS)
@@ -118,13 +130,18 @@ def _model(plan: CrawlPlan, stage: Stage, scope: Scope, seeds: int) -> Model:
 
 def _fitting(scope: Scope, plan: CrawlPlan) -> Scope:
     """Calls along lists bring many times the items of others, and take as much longer to rehearse."""
+    if plan.flow.keywords is not None:
+        return structs.replace(scope, length=min(scope.length, _EVENT_LENGTH))
     if plan.flow.walks:
         return structs.replace(scope, calls=_WALK * scope.calls, items=_TOO_MANY * scope.items)
     return structs.replace(scope, calls=min(scope.calls, _MOST_LISTS)) if is_growing(plan) else scope
 
 
 def world_of(plan: CrawlPlan, world: WorldSettings) -> WorldSettings:
-    """Where a crawl is rehearsed: who goes along lists needs ten times the accounts, not to come to the end of the world."""
+    """Return the world of a rehearsal: one with an event for event crawls, and with more accounts for crawls along lists."""
+    if plan.flow.keywords is not None:
+        drawn = EVENT_POSTS / _DRAWN_SHARE * world.posts_per_day / WorldSettings().posts_per_day
+        return structs.replace(world, planned=PlannedEvent(begins=world.start - _EVENT_AGE, posts=round(drawn)))
     return structs.replace(world, accounts=10 * world.accounts) if is_growing(plan) else world
 
 

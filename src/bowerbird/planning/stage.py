@@ -23,6 +23,7 @@ from bowerbird.simulated.world import World, WorldSettings
 from bowerbird.simulated.world.hashing import generator, mix
 from bowerbird.simulated.world.people.population import Array
 from bowerbird.simulated.world.people.vocabulary import TOWNS, VOCABULARY
+from bowerbird.simulated.world.posts.events import planned_event
 from bowerbird.simulated.world.posts.reactions import Reactions
 from bowerbird.simulated.world.posts.rows import REPOST, Row
 from bowerbird.simulated.world.posts.tags import TAGS_PER_TOWN, tag_name
@@ -95,6 +96,8 @@ class Stage:
         count = model.played
         if not self._plan.flow.seeds:
             return ()
+        if self._plan.flow.keywords is not None:
+            return self.event_seeds()
         if self.subject is Subject.USER:
             rates = np.where(self._weights > 0, self.world.people.rate, 0.0)
             chosen = typical(self._weights, rates, count, self.world.settings.seed)
@@ -102,6 +105,12 @@ class Stage:
         if self.subject is Subject.POST:
             return self._posts(model)
         return self._words(count)
+
+    def event_seeds(self) -> tuple[str, ...]:
+        """Return the two hashtags that the event of the world has from its beginning, or the first one for a single seed."""
+        event = planned_event(self.world.settings)
+        tags = () if event is None else tuple(f"#{tag}" for tag in event.tags[:2])
+        return tags[:1] if len(list(islice(self._plan.seeds, 2))) == 1 else tags
 
     def _words(self, count: int) -> tuple[str, ...]:
         """Hashtags and plain words, as many of each as the file has: they are asked of different facets."""

@@ -17,8 +17,8 @@ from bowerbird.crawl.process.tally import Tally
 from bowerbird.crawl.process.workers.enrolment import Enrolment, enrol, go_on
 from bowerbird.crawl.seeding.admission import Admission
 from bowerbird.crawl.work.bookkeeping import QueryLog
-from bowerbird.event.opened import OpenedEvent, opened_event
 from bowerbird.flows.files.crawl_file import CrawlPlan
+from bowerbird.keywords.setup import EventCrawl, open_event
 from bowerbird.limits.booked_ledgers import BookedLedgers
 from bowerbird.limits.keys.offered import known_vault
 from bowerbird.limits.purses import money_in
@@ -39,7 +39,7 @@ class Enrolled(Struct, frozen=True, kw_only=True):
     tally: Tally
     gathered: Gathered
     admission: Admission
-    event: OpenedEvent | None = None
+    event: EventCrawl | None = None
 
 
 class Opening(Struct, frozen=True):
@@ -64,7 +64,7 @@ class Opening(Struct, frozen=True):
             me = await self._enrolment(tx, row, now)
             log, tally = QueryLog(row.crawl, me.number), Tally(now, row.size)
             tally.asked(await surveyor.log(tx, log, row.crawl))
-            event = opened_event(plan, row.crawl, self.database)
+            event = open_event(plan, row.crawl, self.database)
             if event is not None:
                 await event.begin(tx, [seed.text for seed in plan.seeds.located()], now)
             given = self._given(row.crawl, me, vault, flavours, event)
@@ -93,9 +93,7 @@ class Opening(Struct, frozen=True):
             await go_on(tx, row, me, now)
         return me
 
-    def _given(
-        self, crawl: int, me: Enrolment, vault: Vault, flavours: Mapping[str, Flavour], event: OpenedEvent | None
-    ) -> Given:
+    def _given(self, crawl: int, me: Enrolment, vault: Vault, flavours: Mapping[str, Flavour], event: EventCrawl | None) -> Given:
         return Given(
             plan=self.plan,
             event=event,

@@ -12,9 +12,9 @@ from bowerbird.crawl.life.rebuilding import Queues
 from bowerbird.crawl.process.workers.enrolment import Enrolment
 from bowerbird.crawl.streaming.stream import Stream
 from bowerbird.crawl.work.lanes import Lane
-from bowerbird.event.opened import OpenedEvent
-from bowerbird.event.probing import ProbeLane
 from bowerbird.flows.files.crawl_file import CrawlPlan
+from bowerbird.keywords.probes import ProbeQueue
+from bowerbird.keywords.setup import EventCrawl
 from bowerbird.model import Flavour
 from bowerbird.ports import Database, KeywordProvider, Part, Vault
 from bowerbird.starting.asking.charges import Options
@@ -35,7 +35,7 @@ class Given(Struct, frozen=True, kw_only=True):
     """By service: what it said of itself."""
     now: Callable[[], datetime]
     database: Database
-    event: OpenedEvent | None = None
+    event: EventCrawl | None = None
     """Where its seeds are keywords."""
 
 
@@ -51,7 +51,7 @@ class Gathered(Struct, frozen=True):
     streams: list[Stream] = []
     tuned: dict[int, KeywordProvider] = {}
     """By stream, those that hear the keywords of an event, and who says how."""
-    probes: dict[str, ProbeLane] = {}
+    probes: dict[str, ProbeQueue] = {}
     """By facet, the lanes that test candidates for keywords: those of the first service that has any."""
     mute: list[Part] = []
     """Streams that would never bring anything."""

@@ -6,14 +6,14 @@ import json
 import signal
 import subprocess
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from subprocess import PIPE
 from urllib.request import Request, urlopen
 
 import pytest
 
 from bowerbird.cli import run
-from bowerbird.cli.commands.trying.simulate import _named, writers_to_try
+from bowerbird.cli.commands.trying.simulate import _named, current_event, world_with_event, writers_to_try
 from bowerbird.simulated.service import DIALECTS, Setup, simulate
 from bowerbird.simulated.world import WorldSettings
 
@@ -33,6 +33,29 @@ def test_it_serves_until_interrupted_and_prints_what_is_needed() -> None:
     assert process.returncode == 0
     assert "Ended after 1 calls, 0 refused." in said
     assert sum(token["kind"] == "user" for token in told["tokens"]) == 2
+
+
+def test_current_event_planned_is_the_one_to_follow_and_has_posts_soon() -> None:
+    now = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    usual = WorldSettings(seed=2, accounts=2_000, start=now)
+    service = simulate(Setup(dialect="bluesky", world=world_with_event(usual, now)))
+    before, during = current_event(service, now), current_event(service, now + timedelta(minutes=2))
+    assert before is not None
+    assert during is not None
+    assert before.posts == 0
+    assert 50 < during.posts < 1_000
+    assert before.hashtags == during.hashtags
+    seconds = service.truth.event_posts(now, now + timedelta(minutes=10)).values()
+    assert during.posts > 0.7 * max(map(len, seconds))
+
+
+def test_current_event_unplanned_is_the_one_with_most_posts() -> None:
+    now = datetime(2026, 3, 5, 12, tzinfo=UTC)
+    service = simulate(Setup(dialect="bluesky", world=WorldSettings(seed=2, accounts=5_000, start=now - timedelta(days=3))))
+    posts = service.truth.event_posts(now - timedelta(hours=6), now)
+    found = current_event(service, now)
+    assert found is not None
+    assert found.posts == max(map(len, posts.values())) > 0
 
 
 def test_it_says_which_server_it_is() -> None:

@@ -142,31 +142,31 @@ def test_rules_and_streams_are_for_apps_only(server: Server) -> None:
 
 def test_the_filtered_stream_sends_what_the_rules_select_and_says_which(server: Server) -> None:
     tag = busiest_tag()
-    tagged, rain = server.add(f"#{tag}", "rain -is:retweet")
+    tagged, today = server.add(f"#{tag}", "today -is:retweet")
     feed = opened(server.ask())
     assert feed.wire is Wire.LINES
     assert feed.headers["x-rate-limit-limit"] == "50"
     heard = posts(play(feed, NOW, LATER))
     assert sent_for(tagged, heard)
-    assert sent_for(rain, heard)
-    assert all("rain" in each["data"]["text"].lower() for each in sent_for(rain, heard))
-    assert all(each in (*sent_for(tagged, heard), *sent_for(rain, heard)) for each in heard)
+    assert sent_for(today, heard)
+    assert all("today" in each["data"]["text"].lower() for each in sent_for(today, heard))
+    assert all(each in (*sent_for(tagged, heard), *sent_for(today, heard)) for each in heard)
     assert all(each["includes"]["users"] for each in heard)
 
 
 def test_a_rule_also_finds_reposts_by_what_they_pass_on(server: Server) -> None:
-    server.add("rain")
+    server.add("today")
     heard = posts(play(opened(server.ask()), NOW, LATER))
     reposts = [each for each in heard if each["data"].get("referenced_tweets", [{}])[0].get("type") == "retweeted"]
     assert reposts
-    assert all("rain" in each["includes"]["tweets"][0]["text"].lower() for each in reposts)
+    assert all("today" in each["includes"]["tweets"][0]["text"].lower() for each in reposts)
 
 
 def test_nothing_that_search_finds_is_missing_from_the_stream(server: Server) -> None:
-    server.add("rain OR music")
+    server.add("today OR music")
     heard = {each["data"]["id"] for each in posts(play(opened(server.ask()), NOW, LATER + timedelta(seconds=10)))}
     headers = {"authorization": f"Bearer {server.app.value}"}
-    asked = {"query": "rain OR music", "max_results": "500", "start_time": f"{NOW:%FT%TZ}", "end_time": f"{LATER:%FT%TZ}"}
+    asked = {"query": "today OR music", "max_results": "500", "start_time": f"{NOW:%FT%TZ}", "end_time": f"{LATER:%FT%TZ}"}
     request = Request(path="/2/tweets/search/all", query=tuple(asked.items()), headers=headers)
     found = body(server.dialect.handle(request, LATER))
     assert len(found["data"]) > 20
@@ -206,7 +206,7 @@ def test_a_stream_without_rules_is_a_conflict(server: Server) -> None:
 
 
 def test_a_second_connection_is_refused_until_the_first_has_ended(server: Server) -> None:
-    server.add("rain")
+    server.add("today")
     first = opened(server.ask())
     status, problem = refusal(server.ask())
     assert (status, problem["connection_issue"]) == (429, "TooManyConnections")
@@ -216,7 +216,7 @@ def test_a_second_connection_is_refused_until_the_first_has_ended(server: Server
 
 
 def test_fifty_connections_in_a_quarter_of_an_hour_are_the_most(server: Server) -> None:
-    server.add("rain")
+    server.add("today")
     for _ in range(50):
         opened(server.ask()).end()
     status, problem = refusal(server.ask())
@@ -247,14 +247,14 @@ def test_backfill_repeats_the_last_minutes() -> None:
 
 
 def test_rules_may_change_while_connected(server: Server) -> None:
-    (rain,) = server.add("rain")
+    (today,) = server.add("today")
     feed = opened(server.ask())
     half = NOW + timedelta(hours=3)
     before = posts(play(feed, NOW, half))
-    server.rules({"delete": {"ids": [rain["id"]]}})
+    server.rules({"delete": {"ids": [today["id"]]}})
     (music,) = server.add("music")
     after = posts(play(feed, half, LATER))
-    assert {rule["id"] for each in before for rule in each["matching_rules"]} == {rain["id"]}
+    assert {rule["id"] for each in before for rule in each["matching_rules"]} == {today["id"]}
     assert {rule["id"] for each in after for rule in each["matching_rules"]} == {music["id"]}
 
 
@@ -276,7 +276,7 @@ def test_the_new_spelling_is_spoken_on_streams_too() -> None:
 def test_operators_about_what_posts_carry_select_as_they_say(server: Server) -> None:
     town = world().contents.town(0)
     box = f"bounding_box:[{town.longitude - 90} {town.latitude - 60} {town.longitude + 90} {town.latitude + 60}]"
-    pictures, near, author = server.add("rain has:images", box, f"from:{writer()}")
+    pictures, near, author = server.add("today has:images", box, f"from:{writer()}")
     heard = posts(play(opened(server.ask()), NOW, NOW + timedelta(hours=24)))
     rows = [world().row(int(each["data"]["id"]), to_ms(LATER + timedelta(days=2))) for each in sent_for(pictures, heard)]
     assert rows

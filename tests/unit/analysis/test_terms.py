@@ -77,6 +77,13 @@ def test_a_post_is_read_with_links_left_out_and_tags_of_the_service_added() -> N
     assert reading.tokens == ("rain", "at", "#flood", "says", "@mayor", "39", "1", "#bowriver", "@ann.bsky.social")
 
 
+def test_read_text_link_without_scheme_is_left_out() -> None:
+    reading = read_text(
+        "Flood and/or storm: www.river.example or news.river.example/story?id=1 today.Tomorrow https://a.example/b"
+    )
+    assert reading.tokens == ("flood", "and", "or", "storm", "or", "today", "tomorrow")
+
+
 def test_words_tags_phrases_accounts_and_unspaced_scripts_are_matched() -> None:
     matcher = Matcher({"#sandy", "flood", "bow river", "@mayor", "@ann@b.example", "台風"})
     texts = {

@@ -57,7 +57,7 @@ def test_a_search_finds_what_the_posts_say(world: World) -> None:
     says = [
         row.kind != 2 and "praia" in world.contents.words(row.number, world.contents.style(row.number)).split() for row in rows
     ]
-    found = world.contents.saying(numbers, "praia")
+    found = world.contents.saying(numbers, np.array([row.event for row in rows]), "praia")
     assert [bool(each) for each, row in zip(found, rows, strict=True) if row.kind != 2] == [
         each for each, row in zip(says, rows, strict=True) if row.kind != 2
     ]

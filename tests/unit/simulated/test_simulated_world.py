@@ -11,9 +11,21 @@ import pytest
 from bowerbird.errors import UserError
 from bowerbird.simulated.world import Truth, World, WorldSettings
 from bowerbird.simulated.world.hashing import mix, mix_many
+from bowerbird.simulated.world.posts.cascades import Day
+from bowerbird.simulated.world.posts.events import event_terms
 from bowerbird.simulated.world.posts.reactions import Reactions
 from bowerbird.simulated.world.posts.rows import LIKE, QUOTE, REPLY, REPOST, author_of, is_live, ms_of
-from bowerbird.simulated.world.posts.tags import event_tag, tag_name, tag_number
+from bowerbird.simulated.world.posts.tags import (
+    EVENTS_PER_DAY,
+    NO_EVENT,
+    NO_TAG,
+    TAGS_PER_EVENT,
+    event_kind,
+    event_number,
+    event_tag,
+    tag_name,
+    tag_number,
+)  # fmt: skip
 from bowerbird.simulated.world.settings import DAY, NEVER, to_ms
 
 NOW = datetime(2026, 1, 12, 18, 30, tzinfo=UTC)
@@ -160,9 +172,12 @@ def test_events_rise_and_fall() -> None:
 
 
 def test_names_of_tags_can_be_turned_back() -> None:
-    for tag in (0, 5, 40, event_tag(3, 1), event_tag(-8, 2, 3)):
+    numbers = (event_number(day, nth) for day in (-8, 3, 4_000) for nth in range(EVENTS_PER_DAY))
+    for tag in (0, 5, 40, *(event_tag(number, variant) for number in numbers for variant in range(TAGS_PER_EVENT))):
         assert tag_number(tag_name(tag).upper()) == tag
-    assert tag_number("nobodyusesthis") == -1
+    assert tag_number("nobodyusesthis") == NO_TAG
+    name = tag_name(event_tag(event_number(3, 1)))
+    assert tag_number(name.replace(event_kind(event_number(3, 1)), event_kind(event_number(3, 2)))) == NO_TAG
 
 
 def test_followers_and_following_are_two_sides_of_the_same_edges() -> None:
@@ -219,14 +234,22 @@ def test_the_truth_knows_deleted_posts() -> None:
     assert all(NOW - timedelta(days=5) <= post.written_at < NOW for post in posts)
 
 
-def test_search_finds_exactly_the_posts_with_the_word() -> None:
-    day = world().calendar.day(1)
-    found = world().contents.saying(day.number, "coffee")
-    rows = [world().row(number, to_ms(NOW)) for number in day.number.tolist()]
-    for row, has in zip(rows, found.tolist(), strict=True):
-        assert row is not None
-        words = world().contents.words(row.number, world().contents.town(row.author).language)
-        assert has == ("coffee" in words.split())
+@pytest.mark.parametrize("mixed", [False, True])
+def test_search_any_word_finds_exactly_the_posts_with_it(mixed: bool) -> None:
+    chosen = World(WorldSettings(seed=7, accounts=800, mixed=mixed))
+    day, contents = busiest_day(chosen), chosen.contents
+    rows = [chosen.row(number, to_ms(NOW)) for number in day.number.tolist()]
+    texts = [contents.words(row.number, contents.style(row.number), row.event).lower().split() for row in rows if row is not None]
+    assert len(texts) == len(rows)
+    of_events = [word for row in rows if row and row.event != NO_EVENT for word in event_terms(row.event, "en")]
+    for word in ("coffee", "the", "que", "rubble", "nobodysaysthis", *" ".join(of_events).split()):
+        found = contents.saying(day.number, day.event, word)
+        assert found.tolist() == [word.lower() in text for text in texts], word
+
+
+def busiest_day(of: World) -> Day:
+    """The day with most posts about events."""
+    return max((of.calendar.day(index) for index in range(-8, 6)), key=lambda day: int((day.event != NO_EVENT).sum()))
 
 
 @pytest.mark.parametrize("accounts", [1, 1 << 19])

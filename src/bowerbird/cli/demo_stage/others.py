@@ -10,11 +10,12 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from bowerbird.cli.demo_stage.happening import happening
 from bowerbird.community.countries import description
 from bowerbird.simulated.faults import Faults
 from bowerbird.simulated.service import Setup, SimulatedService
 from bowerbird.simulated.world import WorldSettings
+from bowerbird.simulated.world.posts.events import planned_event
+from bowerbird.simulated.world.settings import PlannedEvent
 
 _HOME = 3
 """The town of simulated worlds whose people are the community."""
@@ -58,10 +59,14 @@ provider = "bluesky"
 base = "{base}"
 
 [keywords]
-methods = ["skwa", "colift"]
-frame = "30s"
+methods = ["skwa", "burst"]
+frame = "10s"
 min_frequency = 2
+quiet_frames = 3
 """
+_EVENT_SCALE = timedelta(seconds=30)
+_EVENT_BEGAN = timedelta(seconds=10)
+"""Before the demo."""
 
 
 _PLACES = ("Portugal", "Spain", "France", "United Kingdom", "Germany", "Italy", "Brazil", "Mexico", "United States", "Japan")
@@ -101,12 +106,20 @@ def community(now: datetime, seed: int) -> Other:
 
 
 def event(now: datetime, seed: int) -> Other:
-    """An event of which one hashtag is known."""
-    about = happening(now, seed)
+    """A short event of which one hashtag is known, in a small network whose people write several posts per second."""
+    planned = PlannedEvent(begins=now - _EVENT_BEGAN, scale=_EVENT_SCALE, posts=1_400)
+    world = WorldSettings(
+        seed=seed, accounts=2_000, start=now - timedelta(days=2), posts_per_day=300, likes_per_post=0.05, following=15,
+        history=timedelta(days=1), longest_history=5, warm=1, planned=planned,
+    )  # fmt: skip
+
+    def hashtag(service: SimulatedService) -> list[str]:
+        about = planned_event(service.world.settings)
+        return [f"#{about.tags[0]}"] if about is not None else []
+
     return Other(
         about="an event is followed beside it, by keywords that come and go",
-        setup=Setup(dialect="bluesky", world=about.world), crawl_file=_EVENT_FILE, seeds=lambda service: [f"#{about.tag}"],
-        seeds_file="event-keywords.txt",
+        setup=Setup(dialect="bluesky", world=world), crawl_file=_EVENT_FILE, seeds=hashtag, seeds_file="event-keywords.txt",
     )  # fmt: skip
 
 

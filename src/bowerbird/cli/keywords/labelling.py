@@ -9,12 +9,12 @@ from pathlib import Path
 
 import typer
 
-from bowerbird.analysis.keywords.grading import WORDS, category_of
 from bowerbird.cli.asking import answered
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
-from bowerbird.event.rows import Label, keep_labels
-from bowerbird.policies.keywords import checked
+from bowerbird.keywords.grading import WORDS, parse_category
+from bowerbird.keywords.keyword_set import parse_keyword
+from bowerbird.keywords.rows import Label, save_labels
 from bowerbird.ports import Database
 from bowerbird.reports.keywords.grading import read_unlabelled
 
@@ -37,7 +37,7 @@ def _labels(reader: csv.DictReader[str], file: Path, tagger: str) -> Iterator[La
         )
     for row in reader:
         try:
-            yield checked(row["term"] or ""), row.get("tagger") or tagger, _label(row["label"] or "")
+            yield parse_keyword(row["term"] or ""), row.get("tagger") or tagger, _label(row["label"] or "")
         except UserError as error:
             raise UserError(f"{file}, line {reader.line_num}: {error}") from None
 
@@ -69,9 +69,9 @@ def _asked(question: str) -> str | None:
 
 def _label(written: str) -> str:
     """As it is kept."""
-    return WORDS[category_of(written)][0]
+    return WORDS[parse_category(written)][0]
 
 
 async def keep(database: Database, crawl: int, labels: list[Label]) -> None:
     async with database.transaction() as tx:
-        await keep_labels(tx, crawl, labels, RealClock().now())
+        await save_labels(tx, crawl, labels, RealClock().now())

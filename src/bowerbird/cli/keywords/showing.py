@@ -5,42 +5,63 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
-from bowerbird.analysis.keywords.grading import WORDS, Category
 from bowerbird.cli.screens.output import Output
-from bowerbird.policies.keywords import ABOUT
+from bowerbird.keywords.grading import WORDS, Category
+from bowerbird.keywords.methods import ABOUT
+from bowerbird.keywords.values import Estimate
+from bowerbird.reports.keywords.courses import Move
 from bowerbird.reports.keywords.explaining import Explained, Looked, RelatedBy
 from bowerbird.reports.keywords.grading import FrameGrade, Graded, MethodGrade
 from bowerbird.reports.keywords.proposing import Proposed
-from bowerbird.reports.keywords.reading import FrameLine, KeywordLine, MethodLine
+from bowerbird.reports.keywords.reading import CandidateLine, FrameLine, KeywordLine, MethodLine
 
 _MOST_RELATED = 25
 
 
-def show_keywords(output: Output, crawl: str, lines: Sequence[KeywordLine], methods: Sequence[MethodLine]) -> None:
-    known = ("  keyword", "method", "posts", "last frame", "relevance", "since (UTC)", "why")
+def show_keywords(
+    output: Output,
+    crawl: str,
+    lines: Sequence[KeywordLine],
+    methods: Sequence[MethodLine],
+    moves: Sequence[Move],
+    candidates: Sequence[CandidateLine],
+) -> None:
+    known = ("  keyword", "method", "posts", "last frame", "precision", "since (UTC)", "reason")
     output.table(f"Keywords of {crawl}", known, [_keyword(each) for each in lines])
     output.line()
     shared = (f"with {each.name}" for each in methods)
-    columns = ("  method", "keywords", "posts", "precision", "recall", "alone", *shared)
+    columns = ("  method", "keywords", "posts", "precision", "alone", *shared)
     output.table("", columns, [_method(each, methods) for each in methods])
     for each in methods:
         if each.name in ABOUT:
             output.line(f"{each.name}: {ABOUT[each.name]}.")
     if any(each.precision is not None for each in methods):
-        output.line("Relevance, precision and recall are estimates without labels; `grade` measures by labels.")
+        output.line("Precision: the share of posts that belong to the event, as the method estimates it without labels,")
+        output.line("with its 20 % and 80 % quantiles. `grade` measures it by labels.")
+    if moves:
+        output.line()
+        rows = [(f"  {_at(each.at)}", "+" if each.is_entry else "-", each.term, each.method, each.why) for each in moves]
+        output.table("Newest entries and exits", ("  at (UTC)", "", "keyword", "method", "reason"), rows)
+    if candidates:
+        output.line()
+        rows = [(f"  {each.term}", each.method, f"{each.posts:,}", each.verdict, _plain(each.numbers)) for each in candidates]
+        output.table("Candidates in the last frame", ("  term", "method", "posts", "verdict", "numbers"), rows)
 
 
 def _keyword(line: KeywordLine) -> tuple[str, ...]:
-    found = line.relevance
-    relevance = "" if found is None else f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f})"
-    return f"  {line.term}", line.method, _count(line.posts), _count(line.last), relevance, _at(line.since), line.why
+    counts = _count(line.posts), _count(line.last)
+    return f"  {line.term}", line.method, *counts, precision_text(line.precision), _at(line.since), line.why
 
 
 def _method(line: MethodLine, methods: Sequence[MethodLine]) -> tuple[str, ...]:
     shared = (_count(line.shared.get(each.name)) for each in methods)
     name = line.name if line.until is None else f"{line.name} (ended {_at(line.until)})"
-    estimates = (_share(line.precision), _share(line.recall))
-    return f"  {name}", f"{line.keywords:,}", f"{line.posts:,}", *estimates, f"{line.alone:,}", *shared
+    return f"  {name}", f"{line.keywords:,}", f"{line.posts:,}", precision_text(line.precision), f"{line.alone:,}", *shared
+
+
+def precision_text(precision: Estimate | None) -> str:
+    """Return a claimed precision with its range; empty if there is none."""
+    return "" if precision is None else f"{precision.mean:.0%} ({precision.low:.0%} to {precision.high:.0%})"
 
 
 def show_frames(output: Output, frames: Sequence[FrameLine]) -> None:

@@ -18,9 +18,9 @@ create table keyword_progress (
     crawl bigint primary key references crawls,
     version bigint not null,
     decided bigint not null,          -- every frame up to the one that began then is decided, or was missed
-    share {real} not null,            -- part of what full streams bring that is sampled
-    undelivered bigint not null,      -- posts that the service held back, in all, by its own word
-    watched_at bigint not null        -- somebody saw to the frames then: what ended long after was missed
+    share {real} not null,            -- share of the posts of full streams and public timelines that is sampled
+    undelivered bigint not null,      -- posts that networks withheld because of caps, since the crawl began
+    watched_at bigint not null        -- when the crawl was last running: frames that ended long after were missed
 );
 
 -- Entries of keywords, and their exits: with the numbers that decided.
@@ -39,17 +39,20 @@ create table keywords (
 create unique index keywords_followed on keywords (method, term) where until is null;
 create index keywords_term on keywords (crawl, term);
 
--- One frame of the clock: what was heard in it.
+-- One frame of the clock: what was read in it.
 create table keyword_frames (
     crawl bigint not null references crawls,
     frame bigint not null,            -- when it began
     ends bigint not null,
-    heard bigint not null,            -- posts of full streams, matched or not
+    heard bigint not null,            -- posts of full streams and public timelines, with or without a keyword
+    visits bigint not null,           -- pages of public timelines
+    rate {real} not null,             -- posts per second on them, added up over these pages
     collected bigint,                 -- posts of all methods together
     sampled bigint,                   -- posts of the background sample
+    volume bigint,                    -- posts on the whole network, counted or estimated; empty: unknown
     cap bigint,                       -- posts that the network sends at most in such a time
     lost bigint,                      -- posts that it did not send because of that
-    decided_at bigint,                -- empty: not yet, or nobody was there
+    decided_at bigint,                -- empty: not yet, or missed
     worker bigint,
     primary key (crawl, frame)
 );
@@ -61,11 +64,12 @@ create table keyword_decisions (
     posts text not null,              -- JSON: its posts in each slot
     background text,                  -- JSON: posts of the sample in each slot
     keywords bigint not null,         -- how many it follows from then on
-    numbers text not null,            -- JSON: the threshold that held, estimates
+    precision text,                   -- JSON: claimed for the whole collection, with low and high; empty: not estimated
+    numbers text not null,            -- JSON: other figures
     primary key (method, frame)
 );
 
--- The terms that a method looked at in a frame, its keywords among them.
+-- The terms that a method considered in a frame, its keywords among them.
 create table keyword_candidates (
     method bigint not null references keyword_methods,
     frame bigint not null,
@@ -88,17 +92,18 @@ create table keyword_posts (
     primary key (crawl, post_no)
 );
 create index keyword_posts_frame on keyword_posts (crawl, frame) where frame is not null;
+create index keyword_posts_at on keyword_posts (crawl, at);
 create index keyword_posts_post on keyword_posts (post_no);
 
--- The background sample of frames that are not decided yet: terms alone, without a name of the post or its author.
+-- The background: a random sample of posts of at most a day, as terms, without a name of the post, its author or mentions.
 create table keyword_samples (
     sample {serial},
     crawl bigint not null references crawls,
-    frame bigint not null,
     at bigint not null,
+    draw {real} not null,             -- from 0 to 1: it stays as long as this is below the share that is sampled
     terms text not null
 );
-create index keyword_samples_frame on keyword_samples (crawl, frame);
+create index keyword_samples_at on keyword_samples (crawl, at);
 
 -- Searches that test a candidate. What they found is kept until the next decision.
 create table keyword_probes (

@@ -51,7 +51,9 @@ def _pattern() -> re.Pattern[str]:
     handle = r"\w(?:[\w.\-]*\w)?"
     mention = rf"(?<!\w)@{handle}(?:@{handle})?"
     word = rf"\w[{letters}]*(?:'\w+)*"
-    return re.compile(rf"(?:https?://|www\.)\S+|({tag}|{mention}|{word})")
+    # Bluesky's apps show links without https://, so that a domain before a slash is one too: news.site/story.
+    link = r"(?:https?://|www\.)\S+|(?<![\w@])[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}/\S*"
+    return re.compile(rf"{link}|({tag}|{mention}|{word})")
 
 
 @cache

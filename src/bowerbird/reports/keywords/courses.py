@@ -8,8 +8,8 @@ from datetime import datetime
 from msgspec import Struct
 
 from bowerbird.clock import from_micros
+from bowerbird.keywords.keyword_set import parse_keyword
 from bowerbird.model.terms import term_form
-from bowerbird.policies.keywords import checked
 from bowerbird.ports import Transaction
 from bowerbird.reports.keywords.grading import grade
 from bowerbird.reports.keywords.reading import decoded, find_event
@@ -98,7 +98,7 @@ async def read_course(tx: Transaction, name: str | None, term: str | None) -> Co
         began = from_micros(row["frame"])
         posts.setdefault(row["name"], {})[began] = sum(decoded(row["posts"]))
         background[began] = sum(decoded(row["background"]) or ())
-    shown = checked(term) if term is not None else await _busiest(tx, crawl)
+    shown = parse_keyword(term) if term is not None else await _busiest(tx, crawl)
     traffic: dict[str, dict[datetime, int]] = {}
     for row in await tx.fetch(_TRAFFIC, crawl, shown):
         traffic.setdefault(row["name"], {})[from_micros(row["frame"])] = sum(decoded(row["counts"]))

@@ -8,8 +8,8 @@ from datetime import datetime
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from bowerbird.analysis.keywords.related import Related, Traffic, closeness, related
 from bowerbird.clock import from_micros
+from bowerbird.keywords.related import Related, Traffic, closeness, find_related
 from bowerbird.ports import Row, Transaction
 from bowerbird.reports.keywords.reading import KeywordLine, decoded, read_keywords
 
@@ -121,7 +121,9 @@ async def related_terms(tx: Transaction, crawl: int, term: str) -> list[RelatedB
     for row in await tx.fetch(_CANDIDATES, crawl, since):
         by_method[row["name"]].add(row)
     found = [
-        RelatedBy(method=name, **asdict(each)) for name, courses in by_method.items() for each in related(term, courses.traffic())
+        RelatedBy(method=name, **asdict(each))
+        for name, courses in by_method.items()
+        for each in find_related(term, courses.traffic())
     ]
     return sorted(found, key=lambda each: (*closeness(each), each.method))
 

@@ -9,18 +9,18 @@ from operator import itemgetter
 
 from msgspec import Struct
 
-from bowerbird.analysis.keywords.grading import (
+from bowerbird.clock import from_micros
+from bowerbird.errors import UserError
+from bowerbird.keywords.grading import (
     Category,
     Scores,
     agreement,
-    category,
     category_of,
     is_related,
-    retained,
-    scored,
+    parse_category,
+    score_terms,
+    share_retained,
 )
-from bowerbird.clock import from_micros
-from bowerbird.errors import UserError
 from bowerbird.model.terms import term_form
 from bowerbird.ports import Transaction
 
@@ -94,13 +94,13 @@ async def grade(tx: Transaction, crawl: int) -> Graded:
         raise UserError("no keyword has a label yet: give a file with --labels, or run it in a terminal and answer")
     given: defaultdict[str, list[Category]] = defaultdict(list)
     for row in labels:
-        given[row["term"]].append(category_of(row["label"]))
+        given[row["term"]].append(parse_category(row["label"]))
     followed: defaultdict[str, set[str]] = defaultdict(set)
     for row in await tx.fetch(_TERMS, crawl):
         followed[row["name"]].add(row["term"])
     everyone = set().union(*followed.values())
-    scores = scored(given, everyone)
-    kinds = {term: category(score) for term, score in scores.items()}
+    scores = score_terms(given, everyone)
+    kinds = {term: category_of(score) for term, score in scores.items()}
     counts, posts = Counter(kinds.values()), await _graded_posts(tx, crawl, scores)
     agreed, alpha = agreement(given.values())
     return Graded(
@@ -112,7 +112,7 @@ async def grade(tx: Transaction, crawl: int) -> Graded:
         alpha=alpha,
         categories={each.value: counts[each] for each in Category},
         methods=[
-            _method(row["name"], row["bit"], posts, retained(kinds, everyone, followed[row["name"]]))
+            _method(row["name"], row["bit"], posts, share_retained(kinds, everyone, followed[row["name"]]))
             for row in await tx.fetch(_BITS, crawl)
         ],
     )

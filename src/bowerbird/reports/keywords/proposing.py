@@ -7,8 +7,8 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from bowerbird.analysis.keywords.proposing import Proposal, Tally, candidates, proposed
 from bowerbird.clock import to_micros
+from bowerbird.keywords.seeds import Proposal, Tally, find_candidates, propose_seeds
 from bowerbird.model import Box
 from bowerbird.model.terms import read_text
 from bowerbird.ports import Row, Transaction
@@ -71,11 +71,11 @@ async def propose(tx: Transaction, dialect: str, wish: Wish, most: int = 15) -> 
         async for row in _rows(tx, sql):
             if wish.covers(row):
                 event.add(read_text(row["text"]))
-    elsewhere = Tally(candidates(event, least))
+    elsewhere = Tally(find_candidates(event, least))
     async for row in _rows(tx, sql):
         if not wish.covers(row):
             elsewhere.add(read_text(row["text"]))
-    return Proposed(proposed(event, elsewhere, least=least, most=most), event.posts, elsewhere.posts)
+    return Proposed(propose_seeds(event, elsewhere, min_posts=least, most=most), event.posts, elsewhere.posts)
 
 
 async def _rows(tx: Transaction, sql: str) -> AsyncIterator[Row]:

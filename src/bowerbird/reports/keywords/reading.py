@@ -1,8 +1,7 @@
-"""The keywords of a crawl: those that are followed, each with its volume, since when and why; and what each method collected."""
+"""The keywords of a crawl: volume, claimed precision, since when and why; what each method collected; candidates."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -11,9 +10,7 @@ from msgspec import Struct
 
 from bowerbird.clock import from_micros
 from bowerbird.errors import UserError
-from bowerbird.policies.keywords import State
-from bowerbird.policies.keywords.methods.colift import JUDGED
-from bowerbird.policies.keywords.relevance import Relevance, relevance, scale_of
+from bowerbird.keywords.values import Estimate, State
 from bowerbird.ports import Row, Transaction
 
 _CRAWLS = """
@@ -37,10 +34,15 @@ select d.*, m.name from keyword_decisions d join keyword_methods m on m.method =
 where m.crawl = ? and d.frame >= ? order by d.frame, m.bit
 """
 
-
-_ESTIMATES = """
-select m.name, d.numbers from keyword_decisions d join keyword_methods m on m.method = d.method
+_PRECISION = """
+select m.name, d.precision from keyword_decisions d join keyword_methods m on m.method = d.method
 where m.crawl = ? and d.frame = (select max(frame) from keyword_decisions latest where latest.method = d.method)
+"""
+_CANDIDATES = """
+select c.term, c.counts, c.verdict, c.numbers, m.name from keyword_candidates c join keyword_methods m on m.method = c.method
+where m.crawl = ? and c.frame = (select max(frame) from keyword_decisions latest where latest.method = c.method)
+and not exists (select 1 from keywords k where k.method = c.method and k.term = c.term and k.until is null)
+and m.until is null
 """
 
 
@@ -53,12 +55,11 @@ class KeywordLine(Struct, frozen=True, kw_only=True):
     why: str
     numbers: dict[str, float]
     posts: int | None = None
-    """Collected with it in all; None: not known any more, it has left."""
+    """Collected with it in all; None: it has left."""
     last: int | None = None
     """In the last frame."""
-    relevance: Relevance | None = None
-    """From 0, as anything, to 1, as the seeds: by the posts that searches for it and the stream showed, without labels; None:
-    no method of the crawl judges it by posts."""
+    precision: Estimate | None = None
+    """Claimed by the method: the share of its posts that belong to the event."""
     until: datetime | None = None
     until_why: str | None = None
     until_numbers: dict[str, float] | None = None
@@ -74,11 +75,20 @@ class MethodLine(Struct, frozen=True, kw_only=True):
     """Posts that no other method collected."""
     shared: dict[str, int]
     """By other method: posts that both collected."""
-    precision: float | None = None
-    """Of the last frame's posts, the part that is of the event, as the method estimates it without labels; None: it does not."""
-    recall: float | None = None
-    """Of the event's posts in the background, the part that its keywords match; an estimate too."""
+    precision: Estimate | None = None
+    """Claimed by the method for everything that it has collected."""
     until: datetime | None = None
+
+
+class CandidateLine(Struct, frozen=True, kw_only=True):
+    """A term that a method considered in the last frame and does not follow."""
+
+    term: str
+    method: str
+    posts: int
+    """Collected posts with it in the last frame."""
+    verdict: str
+    numbers: dict[str, float]
 
 
 class FrameLine(Struct, frozen=True, kw_only=True):
@@ -89,6 +99,8 @@ class FrameLine(Struct, frozen=True, kw_only=True):
     heard: int
     collected: int
     sampled: int
+    volume: int | None
+    """Posts on the whole network, counted or estimated; None: unknown."""
     cap: int | None
     lost: int
     posts: dict[str, int]
@@ -131,8 +143,23 @@ async def read_methods(tx: Transaction, crawl: int) -> list[MethodLine]:
     masks = {int(row["methods"]): int(row["posts"]) for row in await tx.fetch(_MASKS, crawl)}
     rows = await tx.fetch(_METHODS, crawl)
     bits = {row["name"]: 1 << row["bit"] for row in rows}
-    estimates = {row["name"]: decoded(row["numbers"]) for row in await tx.fetch(_ESTIMATES, crawl)}
-    return [_method(row, bits, masks, estimates.get(row["name"], {})) for row in rows]
+    precisions = {row["name"]: row["precision"] for row in await tx.fetch(_PRECISION, crawl)}
+    return [_method(row, bits, masks, precisions.get(row["name"])) for row in rows]
+
+
+async def read_candidates(tx: Transaction, crawl: int, most: int = 20) -> list[CandidateLine]:
+    """Return the terms that methods considered in the last frame and do not follow, those with the most posts first."""
+    found = [
+        CandidateLine(
+            term=row["term"],
+            method=row["name"],
+            posts=sum(decoded(row["counts"])),
+            verdict=row["verdict"],
+            numbers=decoded(row["numbers"]),
+        )
+        for row in await tx.fetch(_CANDIDATES, crawl)
+    ]
+    return sorted(found, key=lambda each: (-each.posts, each.term, each.method))[:most]
 
 
 async def read_frames(tx: Transaction, crawl: int, most: int) -> list[FrameLine]:
@@ -161,14 +188,14 @@ def _keyword(row: Row, states: dict[str, State], last: dict[tuple[int, str], int
         numbers=decoded(row["numbers"]),
         posts=None if kept is None else kept.posts,
         last=last.get((row["method"], row["term"])),
-        relevance=None if kept is None else _relevance(row["term"], states.values()),
+        precision=None if kept is None else kept.precision,
         until=None if row["until"] is None else from_micros(row["until"]),
         until_why=row["until_why"],
         until_numbers=decoded(row["until_numbers"]),
     )
 
 
-def _method(row: Row, bits: dict[str, int], masks: dict[int, int], numbers: Mapping[str, float]) -> MethodLine:
+def _method(row: Row, bits: dict[str, int], masks: dict[int, int], precision: str | None) -> MethodLine:
     state = msgspec.json.decode(row["state"], type=State)
     name, own = row["name"], bits[row["name"]]
     others = {other: bit for other, bit in bits.items() if other != name}
@@ -178,22 +205,9 @@ def _method(row: Row, bits: dict[str, int], masks: dict[int, int], numbers: Mapp
         posts=sum(posts for mask, posts in masks.items() if mask & own),
         alone=masks.get(own, 0),
         shared={other: sum(posts for mask, posts in masks.items() if mask & own and mask & bit) for other, bit in others.items()},
-        precision=_estimate("precision", numbers, state),
-        recall=_estimate("recall", numbers, state),
+        precision=None if precision is None else msgspec.json.decode(precision, type=Estimate),
         until=None if row["until"] is None else from_micros(row["until"]),
     )
-
-
-def _estimate(name: str, numbers: Mapping[str, float], state: State) -> float | None:
-    """None also as long as too few posts were judged for it to mean anything."""
-    judged = sum(known.posts for term, known in state.evidence.items() if term in state.keywords)
-    return round(numbers[name], 4) if name in numbers and judged >= JUDGED else None
-
-
-def _relevance(term: str, states: Iterable[State]) -> Relevance | None:
-    """As the first method judges it that has seen enough posts with it."""
-    known = ((each.evidence[term], scale_of(each)) for each in states if term in each.evidence)
-    return next((relevance(evidence, scale) for evidence, scale in known if evidence.posts >= JUDGED), None)
 
 
 def _frame(row: Row, decisions: list[Row], moved: Any) -> FrameLine:
@@ -204,6 +218,7 @@ def _frame(row: Row, decisions: list[Row], moved: Any) -> FrameLine:
         heard=row["heard"],
         collected=row["collected"],
         sampled=row["sampled"],
+        volume=row["volume"],
         cap=row["cap"],
         lost=row["lost"],
         posts={each["name"]: sum(decoded(each["posts"])) for each in decisions},

@@ -190,7 +190,7 @@ class Feeds:
             return self._crowd.with_tag(tag_number(word[1:]))
         if word.startswith("from:"):
             return self._by(call, word[5:].lstrip("@"))
-        return lambda day: self._world.contents.saying(day.number, word)
+        return lambda day: self._world.contents.saying(day.number, day.event, word)
 
     def _by(self, call: Call, actor: str) -> Any:
         named = self._ids.account(actor) if actor.startswith("did:") else self._ids.named(actor, call.now)

@@ -141,7 +141,9 @@ class Discovery:
         author = ids.account_number(call.params.get("account_id"))
         contents = self._world.contents
         mask = (
-            self._crowd.with_tag(tag) if tag != NO_TAG else lambda day: contents.saying(day.number, word) & (day.kind != REPOST)
+            self._crowd.with_tag(tag)
+            if tag != NO_TAG
+            else lambda day: contents.saying(day.number, day.event, word) & (day.kind != REPOST)
         )
         below, above = ids.number(call.params.get("max_id")), ids.number(call.params.get("min_id")) or 0
         found = self._crowd.posts(

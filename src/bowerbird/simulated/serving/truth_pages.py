@@ -11,6 +11,9 @@ from bowerbird.model import Request
 from bowerbird.simulated.service import SimulatedService
 from bowerbird.simulated.wire import Params, Reply, reply
 from bowerbird.simulated.world.hashing import generator
+from bowerbird.simulated.world.people.vocabulary import TOWNS
+from bowerbird.simulated.world.posts.events import event_terms
+from bowerbird.simulated.world.settings import from_ms
 
 PREFIX = "/_simulated/"
 _MOST_HAPPENINGS = 100_000
@@ -41,12 +44,14 @@ class TruthPages:
             return reply(self._accounts(params, now))
         if page == "truth":
             return reply(self._account(rest, params, now) if rest else self._summary(now))
+        if page == "events":
+            return reply(self._events(params, now))
         if page == "happenings":
             return reply(self._happenings(params, now))
         if page == "tokens" and method == "POST" and self._service.tokens.get(rest) is not None:
             self._service.tokens.mark(rest, params.get("state", "revoked"))
             return reply({"token": rest, "state": params.get("state", "revoked")})
-        raise UserError("There are /_simulated/audit, accounts, happenings, truth, truth/KEY and (POST) tokens/TOKEN.")
+        raise UserError("There are /_simulated/audit, accounts, events, happenings, truth, truth/KEY and (POST) tokens/TOKEN.")
 
     def _summary(self, now: datetime) -> dict[str, Any]:
         settings = self._service.world.settings
@@ -66,6 +71,21 @@ class TruthPages:
         chosen = self._service.truth.sample_accounts(count, rng, now, writers=params.flag("writers"))
         dialect = self._service.dialect
         return [{"key": dialect.account_key(account), "handle": dialect.handle_of(account, now)} for account in chosen]
+
+    def _events(self, params: Params, now: datetime) -> list[dict[str, Any]]:
+        """The events of a stretch of time, by default of the last three days, with the posts about each."""
+        since, until = _stretch(params, now, timedelta(days=3))
+        truth, dialect = self._service.truth, self._service.dialect
+        posts = truth.event_posts(since, min(until, now))
+        return [
+            {
+                "begins": from_ms(event.begins_ms).isoformat(),
+                "hashtags": list(event.tags),
+                "words": event_terms(event.number, TOWNS[event.town].language),
+                "posts": sorted(map(dialect.post_key, posts.get(event.number, ()))),
+            }
+            for event in truth.events(since, min(until, now))
+        ]
 
     def _happenings(self, params: Params, now: datetime) -> list[dict[str, Any]]:
         """What streams had to tell, by default in the last minute of the world's time."""

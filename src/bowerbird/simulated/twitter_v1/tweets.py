@@ -217,7 +217,7 @@ class Tweets:
         if word.startswith(("to:", "@")):
             whom = profiles.account_of(word.removeprefix("to:").lstrip("@"), call.now)
             return lambda day: (day.kind == REPLY) & ((day.target & ((1 << 22) - 1)) == (-1 if whom is None else whom))
-        return lambda day: contents.saying(day.number, word) & (day.kind != REPOST)
+        return lambda day: contents.saying(day.number, day.event, word) & (day.kind != REPOST)
 
 
 def _bounds(call: Call) -> tuple[int, int]:

@@ -30,6 +30,18 @@ def from_ms(ms: int) -> datetime:
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
 
 
+class PlannedEvent(Struct, frozen=True, kw_only=True):
+    """An event that certainly happens, beside those that are drawn by chance."""
+
+    begins: datetime
+    scale: timedelta = timedelta(hours=5)
+    """Half of its posts are written within 1.3 times this span, 95 % within 4.2 times."""
+    posts: int
+    """How many are drawn; of people of other communities 15 % are kept."""
+    town: int = 0
+    """The community that it happens in."""
+
+
 class WorldSettings(Struct, frozen=True, kw_only=True):
     """The same settings always make the same world."""
 
@@ -62,6 +74,7 @@ class WorldSettings(Struct, frozen=True, kw_only=True):
     """Time stands still in the world from then on, so that crawls at different times find the same; limits go on."""
     mixed: bool = False
     """Accounts have a nationality, live at home or abroad, and fill in their profiles as carelessly as people do."""
+    planned: PlannedEvent | None = None
     pace: float = 1.0
     """How many times as fast as the clock the world's time runs from `since` on; limits keep the clock's time."""
     since: datetime | None = None

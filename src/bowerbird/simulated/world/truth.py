@@ -9,7 +9,9 @@ from msgspec import Struct
 
 from bowerbird.simulated.world.people.population import Array
 from bowerbird.simulated.world.people.profiles import Profile
-from bowerbird.simulated.world.posts.rows import Row
+from bowerbird.simulated.world.posts.events import EVENT_DAYS, Event
+from bowerbird.simulated.world.posts.rows import Row, number_of
+from bowerbird.simulated.world.posts.tags import NO_EVENT
 from bowerbird.simulated.world.settings import NEVER, from_ms, to_ms
 from bowerbird.simulated.world.world import Availability, World
 
@@ -35,6 +37,24 @@ class Truth:
     def posts(self, account: int, since: datetime, until: datetime) -> list[TruePost]:
         """All posts an account wrote in `since <= time < until`, deleted ones too, oldest first."""
         return [self._post(row) for row in reversed(self._world.all_rows(account, to_ms(since), to_ms(until)))]
+
+    def events(self, since: datetime, until: datetime) -> list[Event]:
+        """The events of which posts may fall into `since <= time < until`, the one that began first first."""
+        calendar = self._world.calendar
+        first, last = calendar.index(to_ms(since)), calendar.index(to_ms(until) - 1)
+        found = [event for day in range(first - EVENT_DAYS + 1, last + 1) for event in calendar.events(day)]
+        return sorted((event for event in found if event.begins_ms < to_ms(until)), key=lambda event: event.begins_ms)
+
+    def event_posts(self, since: datetime, until: datetime) -> dict[int, frozenset[int]]:
+        """By event the posts about it of `since <= time < until`, deleted ones too; reposts are left out."""
+        calendar, posts = self._world.calendar, dict[int, set[int]]()
+        low, high = number_of(to_ms(since), 0), number_of(to_ms(until), 0)
+        for index in range(max(calendar.index(to_ms(since)), calendar.first), calendar.index(to_ms(until) - 1) + 1):
+            day = calendar.day(index)
+            chosen = (day.event != NO_EVENT) & (low <= day.number) & (day.number < high)
+            for event, number in zip(day.event[chosen].tolist(), day.number[chosen].tolist(), strict=True):
+                posts.setdefault(event, set()).add(number)
+        return {event: frozenset(numbers) for event, numbers in posts.items()}
 
     def followers(self, account: int, at: datetime) -> frozenset[int]:
         return frozenset(self._world.graph.followers(account, to_ms(at))[0].tolist())

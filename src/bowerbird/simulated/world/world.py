@@ -170,7 +170,7 @@ class World:
 
 def _rows(day: Day, low: int, high: int) -> list[Row]:
     part = slice(low, high)
-    columns = (day.number, day.kind, day.target, day.tag, day.second_tag, day.gone_at)
+    columns = (day.number, day.kind, day.target, day.tag, day.second_tag, day.gone_at, day.event)
     return [Row(*values) for values in zip(*(column[part].tolist() for column in columns), strict=True)]
 
 

@@ -175,6 +175,7 @@ def few(rows: Sequence[Row], world: World) -> Day:
         tag=np.array([row.tag for row in said], _NUMBERS),
         second_tag=np.array([row.second_tag for row in said], _NUMBERS),
         gone_at=np.array([row.gone_at for row in rows], _NUMBERS),
+        event=np.array([row.event for row in said], _NUMBERS),
         start=none,
         liked_start=none,
         liked=none,

@@ -12,10 +12,10 @@ from bowerbird.crawl.seeding.homes import host_of
 from bowerbird.crawl.seeding.seeder import HeardSeeder
 from bowerbird.crawl.seeding.starts import starts
 from bowerbird.crawl.work.lanes import Lane
-from bowerbird.event.probing import POSTS as PROBED
-from bowerbird.event.probing import ProbeLane
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.flows.flow import FacetUse, Flow
+from bowerbird.keywords.probes import ProbeQueue
+from bowerbird.keywords.values import PROBE_POSTS
 from bowerbird.policies.focus import Focus
 from bowerbird.policies.registry import WALKS, RankerSetting, is_batched_lookup, ranker
 from bowerbird.ports import KeywordProvider, Neighbourhood, Ranker, TabledProvider
@@ -51,7 +51,7 @@ def _lane(given: Given, view: ServiceView, use: FacetUse) -> Lane:
         hints=use.hints,
         max_pages=use.max_pages,
         is_polled=use.revisit is not None,
-        sieve=None if given.event is None else given.event.lane_sieve(use.name),
+        sieve=None if given.event is None else given.event.queue_filter(use.name),
         long_lists=None if use.large_share is None else LongLists(use.large_share, use.large_after),
         follows_opted_out=view.flow.filters.follow_opted_out,
         neighbourhood=_neighbourhood(given, view, use),
@@ -82,14 +82,14 @@ def waiting_lane(given: Given, view: ServiceView, use: FacetUse, why: str) -> La
 
 
 def add_probes(given: Given, gathered: Gathered, view: ServiceView, name: str) -> None:
-    use = FacetUse(name, weight=_PROBE_WEIGHT, max_pages=1, hints={"limit": str(PROBED)})
+    use = FacetUse(name, weight=_PROBE_WEIGHT, max_pages=1, hints={"limit": str(PROBE_POSTS)})
     lane = _lane(given, structs.replace(view, numbers={**view.numbers, name: view.probes[name]}), use)
     if given.event is None or not isinstance(view.speaks, KeywordProvider):
         return
-    lane = gathered.lanes[lane.lane] = structs.replace(lane, sieve=given.event.probe_sieve())
+    lane = gathered.lanes[lane.lane] = structs.replace(lane, sieve=given.event.probe_filter())
     credentials = own_credentials(use, view.planned, given.plan.services, given.vault)
     gathered.charges[lane.lane] = charges_of(lane, view.speaks, credentials, given.plan, given.vault)
-    gathered.probes.setdefault(name, ProbeLane(lane.lane, view.speaks))
+    gathered.probes.setdefault(name, ProbeQueue(lane.lane, view.speaks))
 
 
 def _ranker(given: Given, use: FacetUse, place: RankerSetting) -> Ranker:

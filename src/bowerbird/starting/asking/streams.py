@@ -10,9 +10,9 @@ from bowerbird.crawl.access.served import Served
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.streaming.stream import KeyRotation, Stream, StreamKey, Tuning
 from bowerbird.crawl.streaming.stream_rows import enrol_stream
-from bowerbird.event.opened import is_filtered
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.flows.files.sections.stream_plans import StreamPlan
+from bowerbird.keywords.setup import is_filtered
 from bowerbird.model import Channel, Credential, Service
 from bowerbird.ports import KeywordProvider, Transaction
 from bowerbird.providers import provider
@@ -28,7 +28,7 @@ async def stream_of(tx: Transaction, given: Given, gathered: Gathered, view: Ser
     service, wanted = planned.service, structs.replace(planned.subscription, owner=given.plan.owner)
     is_tuned = isinstance(speaks, KeywordProvider) and is_filtered(speaks, planned, given.event)
     if given.event is not None and isinstance(speaks, KeywordProvider) and is_tuned:
-        wanted = await given.event.heard_from_now(tx, speaks, wanted)
+        wanted = await given.event.with_keywords(tx, speaks, wanted)
     number = await registry.enrol_service(tx, service, speaks.network)
     channel = channel_of(planned, speaks)
     able = stream_credentials(planned, channel, given.plan.services, given.stream_vault) or (None,)
@@ -46,7 +46,7 @@ async def stream_of(tx: Transaction, given: Given, gathered: Gathered, view: Ser
         provider=listening(speaks),
         seeder=view.seeder,
         keys=KeyRotation([_key(channel, service, each, given.plan) for each in able]),
-        sieve=None if given.event is None else given.event.stream_sieve(is_tuned=is_tuned),
+        sieve=None if given.event is None else given.event.stream_filter(is_filtered=is_tuned),
     )
 
 

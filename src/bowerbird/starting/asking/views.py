@@ -15,10 +15,10 @@ from bowerbird.crawl.access.surveys import Unknown
 from bowerbird.crawl.life import not_asked, registry
 from bowerbird.crawl.seeding.homes import HomeServers
 from bowerbird.crawl.seeding.seeder import FlowSeeder
-from bowerbird.event.opened import EVENT_FACETS, POLLED
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.flows.files.sections.stream_plans import StreamPlan
 from bowerbird.flows.flow import FacetUse, Flow
+from bowerbird.keywords.setup import SEARCHES, WITHOUT_STREAM
 from bowerbird.limits.filling import fill
 from bowerbird.model import Service
 from bowerbird.ports import Clock, FlavouredProvider, TabledProvider, Transaction
@@ -63,7 +63,7 @@ async def view_of(tx: Transaction, given: Given, gathered: Gathered, planned: Se
     served = Served(plain, service, given.flavours.get(service.name), gathered.notes)
     lost = gathered.lost[service.name] = served.lost(plan.flow, Asking(planned, plan.services, given.vault))
     streams = served.streams([each for each in plan.streams if each.service.name == service.name], gathered.mute)
-    whole = plan.flow.without(EVENT_FACETS) if given.event is not None and streams else plan.flow
+    whole = plan.flow.without(WITHOUT_STREAM) if given.event is not None and streams else plan.flow
     asked = {use.name for use in whole.facets}
     flow, kept = (
         served.note(whole, {name: why for name, why in lost.items() if name in asked}),
@@ -94,7 +94,7 @@ async def view_of(tx: Transaction, given: Given, gathered: Gathered, planned: Se
 def _probed(given: Given, gathered: Gathered, service: Service, speaks: TabledProvider) -> list[str]:
     """The facets that candidates can be searched by; where there are none, the user is told."""
     lost = gathered.lost[service.name]
-    found = [name for name in POLLED if name in speaks.facets and name not in lost]
+    found = [name for name in SEARCHES if name in speaks.facets and name not in lost]
     if given.event is not None and given.event.use.probes != 0 and not found:
         why = next(iter(lost.values()), "it has no such search")
         gathered.notes.append(f"Candidates for keywords cannot be tested by searches on {service.name}: {why}.")

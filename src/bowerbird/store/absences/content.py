@@ -53,7 +53,8 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "calls": ("facet", "credential", "charges"), "errors": ("part",), "outages": ("service",), "volumes": ("query",),
         "quarantine": ("facet",), "quarantine_sources": ("facet",), "shortfalls": ("detail",), "gaps": ("detail",),
         "keyword_methods": ("name", "options"), "keywords": ("why", "numbers", "until_why", "until_numbers"),
-        "keyword_decisions": ("posts", "background", "numbers"), "keyword_candidates": ("counts", "verdict", "numbers"),
+        "keyword_decisions": ("posts", "background", "precision", "numbers"),
+        "keyword_candidates": ("counts", "verdict", "numbers"),
         "keyword_orders": ("who",), "keyword_labels": ("tagger",), "modules": ("name", "memory"), "growth": ("name",),
         "module_runs": ("module", "counts"), "place_names": ("who",), "labels": ("judge", "who"), "label_samples": ("judge",),
         "audits": ("result",), "prepared": ("name", "document"),
@@ -100,7 +101,7 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "word_studies": ("spellings",),
     },
     "names of places that several profiles share; none is kept because one has it": {"place_names": ("name", "written")},
-    "terms of sampled posts, without names of posts or authors; deleted with the decision of their frame": {
+    "terms of sampled posts, without names of posts or authors; deleted after a day at most": {
         "keyword_samples": ("terms",), "keyword_probes": ("found",),
     },
     "keyed hashes of names, and their key: who is kept out must be known again": {

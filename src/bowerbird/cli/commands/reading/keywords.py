@@ -18,21 +18,22 @@ from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.cli.which import CrawlOption, NamedStore, StoreArgument, crawl_of_file, find_store, opened_store, read_store
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
-from bowerbird.event.orders import obey
 from bowerbird.export.plots.canvas import check_name
 from bowerbird.flows.language.spelling import meant
+from bowerbird.keywords.keyword_set import parse_keyword
+from bowerbird.keywords.rows import apply_order
 from bowerbird.model import Box
-from bowerbird.policies.keywords import checked
 from bowerbird.ports import Database
 from bowerbird.reports.blocks.moments import end_moment, moment
-from bowerbird.reports.keywords.courses import read_course
+from bowerbird.reports.keywords.courses import read_course, read_moves
 from bowerbird.reports.keywords.explaining import explain, related_terms
 from bowerbird.reports.keywords.grading import grade
 from bowerbird.reports.keywords.proposing import Wish, propose
-from bowerbird.reports.keywords.reading import find_event, read_frames, read_keywords, read_methods
+from bowerbird.reports.keywords.reading import find_event, read_candidates, read_frames, read_keywords, read_methods
 from bowerbird.reports.keywords.silence import read_silence
 
 _MOST_FRAMES = 50
+_MOST_MOVES = 20
 
 
 class Action(StrEnum):
@@ -96,7 +97,7 @@ def command(
     labels: Annotated[Path | None, typer.Option("--labels", help="For grade: a CSV of term, label and perhaps tagger.")] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show the keywords of an event crawl: which it follows, how much each brings, since when and why.
+    """Show the keywords of an event crawl: posts and claimed precision of each, since when and why; and the candidates.
 
     `why TERM` explains one. `pin`, `block` and `free` say that a term stays, stays out, or is for the methods to decide; a
     running crawl follows within half a minute. `seeds` proposes keywords from what a store holds. `grade` measures the
@@ -140,7 +141,7 @@ def _check(action: Action, term: str | None, given: Mapping[str, object], place:
         quoted = "; in quotes, for to a shell # begins a comment"
         raise UserError(f"say which keyword is meant: bowerbird keywords {place} {action} '#hashtag'{quoted}")
     if term:
-        checked(term)
+        parse_keyword(term)
     for option in (option for option, value in given.items() if value and action not in _USES[option]):
         raise UserError(f"{option} belongs to {' and '.join(_USES[option])}, and does nothing for {action}: leave it out")
     if term and (action in (Action.SEEDS, Action.GRADE) or (action is Action.SHOW and not given["--plot"])):
@@ -162,19 +163,27 @@ async def _show(asked: _Asked, plot: Path | None, *, related_to: str | None, is_
             if figure and related_to is None and not is_by_frame:
                 return figure
             if related_to is not None:
-                found = await related_terms(tx, crawl, checked(related_to))
-                showing.show_related(output, checked(related_to), found)
-                return {**figure, "crawl": name, "term": checked(related_to), "related": msgspec.to_builtins(found)}
+                found = await related_terms(tx, crawl, parse_keyword(related_to))
+                showing.show_related(output, parse_keyword(related_to), found)
+                return {**figure, "crawl": name, "term": parse_keyword(related_to), "related": msgspec.to_builtins(found)}
             lines, methods = await read_keywords(tx, crawl), await read_methods(tx, crawl)
+            _, moves = await read_moves(tx, crawl, _MOST_MOVES)
+            candidates = await read_candidates(tx, crawl)
             frames = await read_frames(tx, crawl, _MOST_FRAMES) if is_by_frame else []
             silence = await read_silence(tx, crawl)
     if is_by_frame:
         showing.show_frames(output, frames)
     else:
-        showing.show_keywords(output, name, lines, methods)
+        showing.show_keywords(output, name, lines, methods, moves[:_MOST_MOVES], candidates)
     if silence:
         output.line(f"! {silence}")
-    parts = {"keywords": lines, "methods": methods, **({"frames": frames} if is_by_frame else {})}
+    parts = {
+        "keywords": lines,
+        "methods": methods,
+        "moves": moves,
+        "candidates": candidates,
+        **({"frames": frames} if is_by_frame else {}),
+    }
     return {**figure, "crawl": name, "silence": silence, **{key: msgspec.to_builtins(value) for key, value in parts.items()}}
 
 
@@ -191,7 +200,7 @@ async def _why(asked: _Asked, plot: Path | None) -> dict[str, Any]:
     async with read_store(asked.place, RealClock()) as database:
         crawl, name = await _event(database, asked)
         async with database.reading() as tx:
-            explained = await explain(tx, crawl, checked(asked.term))
+            explained = await explain(tx, crawl, parse_keyword(asked.term))
             followed = {line.term for line in await read_keywords(tx, crawl)}
             figure = await _plot(tx, asked, name, plot) if plot is not None else {}
     showing.show_why(asked.output, explained, meant(explained.term, followed))
@@ -203,8 +212,8 @@ async def _order(asked: _Asked, action: Action, who: str) -> dict[str, Any]:
     async with opened_store(asked.place, clock) as database:
         crawl, name = await _event(database, asked)
         async with database.transaction() as tx:
-            changed = await obey(tx, crawl, action.value, asked.term, who, clock.now())
-    form = checked(asked.term)
+            changed = await apply_order(tx, crawl, action.value, asked.term, who, clock.now())
+    form = parse_keyword(asked.term)
     done = {"pin": "stays a keyword", "block": "stays out", "free": "is for the methods to decide"}[action.value]
     asked.output.line(
         f"{form} {done} from now on" + (f" ({', '.join(changed)})." if changed else "; nothing changes by that now.")

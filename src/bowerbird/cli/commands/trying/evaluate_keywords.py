@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,53 +11,72 @@ from bowerbird.cli.screens.output import JsonFlag, Output
 
 
 def keywords(
-    events: Annotated[
-        Path | None, typer.Option("--events", metavar="DIR", help="Replay recorded events: one table each with id, text, label.")
-    ] = None,
-    frame: Annotated[int, typer.Option(min=1, max=1_440, help="Minutes of a frame of recorded events.")] = 30,
-    cap: Annotated[
-        int | None, typer.Option(min=1, help="Recorded posts that the stream sends at most in a frame.", show_default="all")
-    ] = None,
-    seeds: Annotated[
-        list[str] | None, typer.Option("--seed", metavar="EVENT=TERM", help="A seed of a recorded event; may be repeated.")
-    ] = None,
-    background: Annotated[
-        str,
+    data: Annotated[
+        Path,
         typer.Option(
-            metavar="WHICH",
-            help="What stands for the network's sample: network (the recording, 2 % of it the event), others, own.",
+            metavar="DIR",
+            help="Folder with events-crisislex-t6, events-crisisnlp, language-tweets-15, "
+            "portuguese-br-tweets and portuguese-varieties.",
         ),
-    ] = "network",
-    hold_out: Annotated[
-        bool, typer.Option("--hold-out", help="Also choose colift's parameters for each recorded event on the other ones.")
+    ] = Path("../shared/data"),
+    ratio: Annotated[int, typer.Option(min=1, max=1_000, help="Unrelated posts for each post of the event.")] = 40,
+    share: Annotated[
+        float,
+        typer.Option(min=0.0001, max=1.0, help="Part of the stream that the background shows."),
+    ] = 0.25,
+    language: Annotated[str, typer.Option(metavar="own|mixed", help="Languages of the unrelated posts.")] = "mixed",
+    events: Annotated[
+        list[str] | None,
+        typer.Option("--events", metavar="NAME", help="Only this event; may be repeated."),
+    ] = None,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option("--method", metavar="NAME", help="Only this method; may be repeated."),
+    ] = None,
+    no_probes: Annotated[bool, typer.Option("--no-probes", help="Grant no searches.")] = False,
+    leave_one_out: Annotated[
+        bool,
+        typer.Option("--leave-one-out", help="Choose the options of burst for each event on the others."),
     ] = False,
-    hours: Annotated[float, typer.Option(min=0.5, max=48, help="Length of the made-up stream.")] = 2.5,
+    whole_grid: Annotated[bool, typer.Option("--all", help="Also other ratios, shares and languages, one by one.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """How much of an event do adaptive keywords collect, and how much else? Takes a few minutes. Exit code 1 if too little.
+    """Compare keyword methods on recorded events in streams of unrelated posts. Takes some minutes. Exit code 1 below target.
 
-    Every method on a made-up stream with several events, chatter, spam and hijacked hashtags, or on recorded posts.
+    Each event is replayed alone and with other events at the same time. Labels are used for scoring only.
     """
-    from datetime import timedelta
+    from bowerbird.errors import UserError
+    from bowerbird.evaluate.keywords import Conditions, evaluate_keywords
 
-    from bowerbird.evaluate.keywords import METHODS, Recording, Size, evaluate_events, evaluate_keywords, seeds_by_event
-
+    if language not in {"mixed", "own"}:
+        raise UserError(f"Invalid language {language!r}. Use mixed or own.")
     output = Output(as_json=as_json)
-    if events is None:
-        found = evaluate_keywords(Size(hours=hours), say=output.progress)
-        rows, columns = found["without_cap"], ["recall", "precision", "f1", "kept", "removed", "keywords"]
-    else:
-        recording = Recording(
-            frame=timedelta(minutes=frame),
-            cap=cap,
-            seeds=seeds_by_event(seeds or ()),
-            background=background,
-            holds_out=hold_out,
-        )
-        found = evaluate_events(events, recording, say=output.progress)
-        rows, columns = {name: found[name]["mean"] for name in (*METHODS, "naive")}, ["recall", "precision", "f1", "keywords"]
-    output.table(
-        "", ("method", *columns), [(name, *(f"{each[column]:.4g}" for column in columns)) for name, each in rows.items()]
+    report = evaluate_keywords(
+        data,
+        Conditions(ratio=ratio, share=share, language=language, probes=0 if no_probes else 20),
+        events=events or (),
+        methods=methods or (),
+        is_leaving_one_out=leave_one_out,
+        with_grid=whole_grid,
+        say=output.progress,
     )
-    output.result(found)
-    raise typer.Exit(0 if found["is_good"] else 1)
+    for kind, title in (("alone", "Events alone"), ("crowded", "With other events")):
+        output.table(title, *_tabulate(report, kind))
+    output.table(
+        "Targets",
+        ("figure", "value", "wanted", "met"),
+        [(name, each["value"], each.get("least", each.get("most")), each["is_met"]) for name, each in report["targets"].items()],
+    )
+    output.result(report)
+    raise typer.Exit(0 if report["is_good"] else 1)
+
+
+def _tabulate(report: dict[str, Any], kind: str) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+    columns = ("method", "f1", "precision", "recall", "worst event", "its f1", "calibrated")
+    rows = []
+    for name, figures in report["methods"].items():
+        mean = figures[kind]["mean"]
+        shown = [f"{mean[column]:.3f}" for column in ("f1", "precision", "recall")]
+        worst = mean["worst"]
+        rows.append((name, *shown, worst["event"], f"{worst['f1']:.3f}", mean.get("calibrated_share")))
+    return columns, rows

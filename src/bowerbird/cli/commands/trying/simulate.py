@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Annotated, Any
 
+import msgspec
 import typer
+from msgspec import Struct, structs
 
 from bowerbird.cli.keys.vaults import names_taken
 from bowerbird.cli.screens.output import JsonFlag, Output
@@ -22,8 +25,23 @@ from bowerbird.simulated.service import DIALECTS, FLAVOURS, Setup, SimulatedServ
 from bowerbird.simulated.serving.http import serve
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.simulated.world.hashing import generator
+from bowerbird.simulated.world.posts.events import planned_event
+from bowerbird.simulated.world.settings import PlannedEvent, from_ms
 
+_EVENT_SCALE, _EVENT_POSTS = timedelta(seconds=40), 1_800
+_LIVELY = 600_000
+"""Posts per day in a world with a short event."""
+_RECENT = timedelta(hours=6)
 _FLAVOURS = [name for names in FLAVOURS.values() for name in names]
+
+
+class CurrentEvent(Struct, frozen=True):
+    """An event to follow."""
+
+    begins: datetime
+    hashtags: tuple[str, ...]
+    posts: int
+    """Of the last six hours."""
 
 
 def command(
@@ -42,16 +60,21 @@ def command(
         list[str] | None, typer.Option(help=f"NAME=RATE, repeatable. Names: {', '.join([*KINDS, *MESSAGE_KINDS])}.")
     ] = None,
     pace: Annotated[float, typer.Option(help="How many times as fast as the clock the world's time runs; limits do not.")] = 1.0,
+    event: Annotated[
+        int | None,
+        typer.Option(min=0, help="Seconds until a short event begins: three minutes of it, among several posts per second."),
+    ] = None,
     skew: Annotated[float, typer.Option(help="Seconds by which the service's clock is ahead.")] = 0.0,
     as_json: JsonFlag = False,
 ) -> None:
     """Serve a simulated microblog over HTTP."""
     clock, rates = RealClock(), _rates(fault or [])
     messages = {name: rates.pop(name) for name in MESSAGE_KINDS if name in rates}
+    world = WorldSettings(seed=seed, accounts=accounts, start=clock.now(), pace=pace, since=clock.now())
     setup = Setup(
         dialect=dialect,
         flavour=flavour,
-        world=WorldSettings(seed=seed, accounts=accounts, start=clock.now(), pace=pace, since=clock.now()),
+        world=world_with_event(world, clock.now() + timedelta(seconds=event)) if event is not None else world,
         scale=Scale(limit_scale, window_scale),
         faults=Faults(seed=seed, rates=rates, messages=messages, skew=timedelta(seconds=skew)),
         tokens=tokens,
@@ -88,6 +111,22 @@ def _rates(faults: list[str]) -> dict[str, float]:
     return rates
 
 
+def world_with_event(world: WorldSettings, begins: datetime) -> WorldSettings:
+    """Return a world in which about seven posts per second are written, and a short event begins at a time."""
+    planned = PlannedEvent(begins=begins, scale=_EVENT_SCALE, posts=_EVENT_POSTS)
+    return structs.replace(world, posts_per_day=_LIVELY / world.accounts, likes_per_post=0.05, warm=1, planned=planned)
+
+
+def current_event(service: SimulatedService, now: datetime) -> CurrentEvent | None:
+    """Return the planned event, or else that with most posts in the last six hours."""
+    now = service.world.settings.moment(now)
+    posts = service.truth.event_posts(now - _RECENT, now)
+    planned = planned_event(service.world.settings)
+    events = [planned] if planned is not None else service.truth.events(now - _RECENT, now)
+    found = [CurrentEvent(from_ms(each.begins_ms), each.tags, len(posts.get(each.number, ()))) for each in events]
+    return max(found, key=lambda each: each.posts, default=None)
+
+
 def introduction(service: SimulatedService, flavour: str, base: str, clock: RealClock) -> dict[str, Any]:
     """What a user needs to start: address, tokens, a call to try, a piece of a crawl file."""
     now = clock.now()
@@ -104,6 +143,7 @@ def introduction(service: SimulatedService, flavour: str, base: str, clock: Real
         "x": f"/2/users/{dialect.account_key(writers[0])}/tweets?max_results=5",
     }[dialect.name]
     scheme = "OAuth2" if dialect.name == "weibo" else "Bearer"
+    about = current_event(service, now)
     lines = [
         f"Serving {_named(dialect.name, flavour)} at {base} (end with Ctrl-C)",
         *(f"  {token['kind']} token {token['value']}{_more(token)}" for token in tokens),
@@ -113,9 +153,29 @@ def introduction(service: SimulatedService, flavour: str, base: str, clock: Real
         "In the vault, which asks for the token:",
         *(f"  {line}" for line in _keys(dialect.name, base, dict.fromkeys(token["kind"] for token in tokens))),
         "In a crawl file:",
-        *(f"  {line}" for line in _snippet(dialect.name, base, handles)),
+        *(f"  {line}" for line in _snippet(dialect.name, base, "timelines", [f"@{handle}" for handle in handles])),
     ]
-    return {"base": base, "dialect": dialect.name, "flavour": flavour, "tokens": tokens, "handles": handles, "lines": lines}
+    if about is not None:
+        lines += [
+            f"Event: began {about.begins:%d %B %H:%M:%S} UTC, {about.posts:,} posts in the last six hours."
+            if about.begins <= now
+            else f"Event: begins {about.begins:%H:%M:%S} UTC.",
+            f"  hashtags {', '.join(f'#{tag}' for tag in about.hashtags)}",
+            f"  curl '{base}/_simulated/events'",
+            "In a crawl file that follows it:",
+            *(f"  {line}" for line in _snippet(dialect.name, base, "event", [f"#{about.hashtags[0]}"])),
+        ]
+        if service.world.settings.planned is not None:
+            lines += ["  [keywords]", '  frame = "10s"', "  min_frequency = 2"]
+    return {
+        "base": base,
+        "dialect": dialect.name,
+        "flavour": flavour,
+        "tokens": tokens,
+        "handles": handles,
+        "event": msgspec.to_builtins(about),
+        "lines": lines,
+    }
 
 
 def _keys(dialect: str, base: str, kinds: Iterable[str]) -> list[str]:
@@ -158,11 +218,10 @@ def _more(token: dict[str, str]) -> str:
     return f" secret {token['secret']} consumer {token['consumer_key']} {token['consumer_secret']}"
 
 
-def _snippet(dialect: str, base: str, handles: list[str]) -> list[str]:
-    seeds = ", ".join(f'"@{handle}"' for handle in handles)
+def _snippet(dialect: str, base: str, flow: str, seeds: list[str]) -> list[str]:
     return [
-        'flow = "timelines"',
-        f"seeds = [{seeds}]",
+        f'flow = "{flow}"',
+        f"seeds = {json.dumps(seeds, ensure_ascii=False)}",
         "[service]",
         f'provider = "{dialect}"',
         f'base = "{base}"',

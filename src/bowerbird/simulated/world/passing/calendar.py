@@ -11,6 +11,7 @@ from bowerbird.simulated.world.passing.days import Writers, Writing
 from bowerbird.simulated.world.people.graph import FollowGraph
 from bowerbird.simulated.world.people.population import Array, Population
 from bowerbird.simulated.world.posts.cascades import REACH, Day, Resolver, complete
+from bowerbird.simulated.world.posts.events import Event
 from bowerbird.simulated.world.posts.rows import AUTHOR_MASK, number_of
 from bowerbird.simulated.world.settings import DAY, NEVER, WorldSettings
 
@@ -53,6 +54,10 @@ class Calendar:
         else:
             self._days.move_to_end(index)
         return day
+
+    def events(self, index: int) -> list[Event]:
+        """The events that begin on a day; none before the first day has posts."""
+        return self._writers.events(index)
 
     def days_with_posts(self, account: int, first: int, last: int) -> list[int]:
         """The days between the two, both included, on which the account wrote; newest first."""

@@ -7,15 +7,15 @@ from msgspec import Struct
 
 from bowerbird.simulated.world.hashing import generator
 from bowerbird.simulated.world.people.population import Array, Population
+from bowerbird.simulated.world.posts.events import EVENT_DAYS, SHAPE, Event, draw_event, event_hashtags, taken_over
 from bowerbird.simulated.world.posts.rows import POST, QUOTE, REPLY, REPOST
-from bowerbird.simulated.world.posts.tags import EVENTS_PER_DAY, NO_TAG, TAGS_PER_TOWN, event_tag
+from bowerbird.simulated.world.posts.tags import EVENTS_PER_DAY, NO_EVENT, NO_TAG, TAGS_PER_EVENT, TAGS_PER_TOWN
 from bowerbird.simulated.world.settings import DAY, WorldSettings
 
 EXCITED = 0.4
 """Share of posts that another post of the same account brought on."""
 _ECHO_MS = 15 * 60_000
 """Mean time until a post brings on another."""
-_EVENT_DAYS = 3
 
 _HOURS = np.arange(25) * 3_600_000.0
 _BUSY = np.array([4, 2, 1, 1, 1, 2, 4, 7, 9, 9, 9, 10, 12, 11, 10, 10, 10, 11, 13, 15, 17, 18, 14, 8], float)
@@ -30,6 +30,11 @@ class Writing(Struct, frozen=True):
     kind: Array
     tag: Array
     second_tag: Array
+    event: Array
+    """The number of the event that a post is about, or `NO_EVENT`."""
+
+
+_Columns = tuple[Array, Array, Array, Array, Array, Array]
 
 
 class Writers:
@@ -45,11 +50,18 @@ class Writers:
         author, ms = self._ordinary(rng, day)
         tag, second = self._topics(rng, author)
         kind = rng.choice(np.array([POST, REPLY, REPOST, QUOTE], np.int8), len(author), p=[0.45, 0.22, 0.28, 0.05])
-        extra = [
-            self._event(start, event, day) for start in range(day - _EVENT_DAYS + 1, day + 1) for event in range(EVENTS_PER_DAY)
-        ]
-        parts = [(author, ms, kind, tag, second), *(part for part in extra if part is not None)]
+        drawn = [
+            each for start in range(day - EVENT_DAYS + 1, day + 1) for each in self._events_from(start)
+        ]  # fmt: skip
+        other_use = taken_over(self._settings, [event for event, _ in drawn], self._people.rate.sum(), author, ms)
+        tag = np.where(tag == NO_TAG, other_use, tag)
+        parts = [(author, ms, kind, tag, second, np.full(len(author), NO_EVENT, np.int32))]
+        parts += [self._event_posts(event, rng, day) for event, rng in drawn]
         return self._sorted(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+    def events(self, day: int) -> list[Event]:
+        """The events that begin on a day."""
+        return [event for event, _ in self._events_from(day)]
 
     def likes(self, day: int) -> tuple[Array, Array]:
         """Who would like something that day, and when."""
@@ -88,34 +100,32 @@ class Writers:
         has_second = (draw < 0.07) & (first != second)
         return np.where(draw < 0.25, first, NO_TAG).astype(np.int32), np.where(has_second, second, NO_TAG).astype(np.int32)
 
-    def _event(self, start: int, event: int, day: int) -> tuple[Array, ...] | None:
-        """The part of one event that falls on a day; None if there is no such event."""
-        rng = generator(self._settings.seed, 5, start & 0xFFFFFFFF, event)
-        if rng.random() > 0.15:
-            return None
-        volume = self._settings.accounts * self._settings.posts_per_day * 0.01 * min(rng.pareto(1.1) + 0.2, 10.0)
-        count = int(rng.poisson(volume))
-        begins = self._settings.start_ms + start * DAY + int(rng.random() * DAY)
-        town = int(rng.integers(0, int(self._people.community.max()) + 1))
-        ms = begins + (rng.gamma(1.6, 5.0, count) * 3_600_000).astype(np.int64)
+    def _event_posts(self, event: Event, rng: np.random.Generator, day: int) -> _Columns:
+        """The part of one event that falls on a day."""
+        count = event.posts
+        ms = event.begins_ms + (rng.gamma(SHAPE, 1.0, count) * event.scale_ms).astype(np.int64)
         author = np.searchsorted(self._weights, rng.random(count) * self._weights[-1], side="right")
-        draw, more = rng.random(count), rng.integers(1, 4, count)
+        chance, step = rng.random(count), rng.integers(1, TAGS_PER_EVENT, count)
         kind = rng.choice(np.array([POST, REPLY, REPOST], np.int8), count, p=[0.45, 0.15, 0.4])
-        first, second = event_tag(start, event), event_tag(start, event) + more
-        tag = np.where(draw < 0.85, first, second).astype(np.int32)
-        second_tag = np.where(draw < 0.3, second, NO_TAG).astype(np.int32)
-        is_near = (self._people.community[author] == town) | (rng.random(count) < 0.15)
+        tag, second_tag = event_hashtags(event, ms, chance, step)
+        is_near = (self._people.community[author] == event.town) | (rng.random(count) < 0.15)
         keep = is_near & ((ms - self._settings.start_ms) // DAY == day)
-        return author[keep], ms[keep], kind[keep], tag[keep], second_tag[keep]
+        about = np.full(count, event.number, np.int32)
+        return author[keep], ms[keep], kind[keep], tag[keep], second_tag[keep], about[keep]
 
-    def _sorted(self, author: Array, ms: Array, kind: Array, tag: Array, second: Array) -> Writing:
+    def _events_from(self, day: int) -> list[tuple[Event, np.random.Generator]]:
+        towns = int(self._people.community.max()) + 1
+        drawn = (draw_event(self._settings, towns, day, nth) for nth in range(EVENTS_PER_DAY))
+        return [each for each in drawn if each is not None]
+
+    def _sorted(self, author: Array, ms: Array, kind: Array, tag: Array, second: Array, event: Array) -> Writing:
         # Four milliseconds apart at least, and the author's top two bits in the time: a Mastodon id must say who wrote it.
         ms = ms // 4 * 4 + (author >> 16)
         keep = self._is_there(author, ms)
         place = np.flatnonzero(keep)
         _, first = np.unique((author[place].astype(np.int64) << 44) | ms[place], return_index=True)
         chosen = place[first]
-        return Writing(author[chosen].astype(np.int32), ms[chosen], kind[chosen], tag[chosen], second[chosen])
+        return Writing(author[chosen].astype(np.int32), ms[chosen], kind[chosen], tag[chosen], second[chosen], event[chosen])
 
     def _is_there(self, author: Array, ms: Array) -> Array:
         people = self._people

@@ -8,7 +8,9 @@ from msgspec import Struct, structs
 from bowerbird.simulated.world.hashing import generator
 from bowerbird.simulated.world.passing.days import Writers, Writing
 from bowerbird.simulated.world.people.population import Array, Population
+from bowerbird.simulated.world.posts.events import Event
 from bowerbird.simulated.world.posts.rows import POST, QUOTE, REPLY, REPOST
+from bowerbird.simulated.world.posts.tags import NO_EVENT
 from bowerbird.simulated.world.settings import DAY, NEVER, WorldSettings
 
 _KINDS = np.array([POST, REPLY, QUOTE], np.int8)
@@ -69,4 +71,7 @@ class RecordedWriters(Writers):
         rng = generator(self._settings.seed, 3, day & 0xFFFFFFFF)
         tag, second = self._topics(rng, author)
         kind = np.where(self._recorded.is_repost[part], np.int8(REPOST), rng.choice(_KINDS, len(author), p=_SHARES))
-        return self._sorted(author, ms, kind, tag, second)
+        return self._sorted(author, ms, kind, tag, second, np.full(len(author), NO_EVENT, np.int32))
+
+    def events(self, day: int) -> list[Event]:
+        return []

@@ -10,6 +10,7 @@ from bowerbird.simulated.world.passing.days import Writing
 from bowerbird.simulated.world.people.graph import FollowGraph
 from bowerbird.simulated.world.people.population import Array, Population
 from bowerbird.simulated.world.posts.rows import LIKE, POST, REPOST, numbers_of
+from bowerbird.simulated.world.posts.tags import NO_EVENT
 from bowerbird.simulated.world.settings import NEVER
 
 REACH = 2
@@ -47,6 +48,7 @@ class Day(Struct, frozen=True):
     tag: Array
     second_tag: Array
     gone_at: Array
+    event: Array
     start: Array
     """Where each account's posts begin; one longer than the accounts."""
     liked_start: Array
@@ -129,6 +131,7 @@ def complete(day: int, seed: int, accounts: int, writing: list[Writing], liking:
     kind = np.where(target == 0, POST, today.kind).astype(np.int8)
     gone_at = own_end(seed, number)
     is_repost = kind == REPOST
+    event = np.where(is_repost, NO_EVENT, today.event).astype(np.int32)
     gone_at[is_repost] = np.minimum(gone_at[is_repost], np.maximum(own_end(seed, target[is_repost]), today.ms[is_repost]))
     liker, liked_ms = liking
     liked = resolver.resolve(day, 2, liker, liked_ms, writing)
@@ -137,7 +140,7 @@ def complete(day: int, seed: int, accounts: int, writing: list[Writing], liking:
     keep = keep[np.sort(np.unique(mix_many(liked[keep]) ^ mix_many(liker[keep], 5), return_index=True)[1])]
     liker, liked_ms, liked = liker[keep], liked_ms[keep], liked[keep]
     return Day(
-        number, kind, target, today.tag, today.second_tag, gone_at,
+        number, kind, target, today.tag, today.second_tag, gone_at, event,
         _starts(today.author, accounts), _starts(liker, accounts), liked, liked_ms,
         _references(
             np.concatenate([target, liked]),

@@ -84,5 +84,5 @@ class Crowd:
             if self._world.is_open(number & ((1 << 22) - 1), now):
                 yield Row(
                     number, int(day.kind[place]), int(day.target[place]), int(day.tag[place]),
-                    int(day.second_tag[place]), int(day.gone_at[place]),
+                    int(day.second_tag[place]), int(day.gone_at[place]), int(day.event[place]),
                 )  # fmt: skip

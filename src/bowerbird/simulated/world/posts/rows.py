@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from bowerbird.simulated.world.posts.tags import NO_TAG
+from bowerbird.simulated.world.posts.tags import NO_EVENT, NO_TAG
 from bowerbird.simulated.world.settings import NEVER
 
 SNOWFLAKE_EPOCH = 1_288_834_974_657
@@ -30,6 +30,8 @@ class Row(Struct, frozen=True, gc=False):
     second_tag: int
     gone_at: int
     """When it is deleted, or what it passes on is."""
+    event: int = NO_EVENT
+    """The event that it is about. A repost has none of its own: it is about what it passes on."""
 
     @property
     def author(self) -> int:

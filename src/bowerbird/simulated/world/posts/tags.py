@@ -4,36 +4,45 @@ from __future__ import annotations
 
 import re
 
-from bowerbird.simulated.world.people.vocabulary import EVENTS, TOPICS, TOWNS, VARIANTS
+from bowerbird.simulated.world.people.vocabulary import TOPICS, TOWNS
+from bowerbird.simulated.world.posts.event_words import KINDS, PLACE_PATTERN, event_at_place, place_name
 
 NO_TAG = -1
+NO_EVENT = -1
 FIRST_EVENT_TAG = 1_000_000
 EVENTS_PER_DAY = 8
+TAGS_PER_EVENT = 4
+MAIN, PLACE, LIVE, NEWS = range(TAGS_PER_EVENT)
+"""The hashtags of an event: `#barokilaquake`, `#barokila`, `#barokilalive` and `#barokilanews`."""
 _DAY_ZERO = 50_000
-"""Event tags count days from far enough back that no number is negative."""
+"""Events count days from far enough back that no number is negative."""
 
 TAGS_PER_TOWN = len(TOPICS)
 
 _NAMES = tuple(f"{topic}{town.code.lower()}{index}" if index else topic for index, town in enumerate(TOWNS) for topic in TOPICS)
 _NUMBERS = {name: number for number, name in enumerate(_NAMES)}
-_EVENT_NAME = re.compile(rf"({'|'.join(EVENTS)})(\d+)x(\d)({'|'.join(VARIANTS[1:])})?")
+_EVENT_NAME = re.compile(rf"({PLACE_PATTERN})({'|'.join((*KINDS, 'live', 'news'))})?")
 
 
-def event_tag(day: int, event: int, variant: int = 0) -> int:
-    return FIRST_EVENT_TAG + ((day + _DAY_ZERO) * EVENTS_PER_DAY + event) * len(VARIANTS) + variant
+def event_number(day: int, nth: int) -> int:
+    """Return the number of the nth event that begins on a day."""
+    return (day + _DAY_ZERO) * EVENTS_PER_DAY + nth
 
 
-def event_of(tag: int) -> int:
-    """The first hashtag of the event that a hashtag is of."""
-    return tag - (tag - FIRST_EVENT_TAG) % len(VARIANTS)
+def event_kind(event: int) -> str:
+    day, nth = divmod(event, EVENTS_PER_DAY)
+    return KINDS[((day - _DAY_ZERO) * 7 + nth) % len(KINDS)]
+
+
+def event_tag(event: int, variant: int = MAIN) -> int:
+    return FIRST_EVENT_TAG + event * TAGS_PER_EVENT + variant
 
 
 def tag_name(tag: int) -> str:
     if tag < FIRST_EVENT_TAG:
         return _NAMES[tag]
-    rest, variant = divmod(tag - FIRST_EVENT_TAG, len(VARIANTS))
-    day, event = divmod(rest, EVENTS_PER_DAY)
-    return f"{EVENTS[(day * 7 + event) % len(EVENTS)]}{day - _DAY_ZERO + 10_000}x{event}{VARIANTS[variant]}"
+    event, variant = divmod(tag - FIRST_EVENT_TAG, TAGS_PER_EVENT)
+    return place_name(event) + {MAIN: event_kind(event), PLACE: "", LIVE: "live", NEWS: "news"}[variant]
 
 
 def tag_number(name: str) -> int:
@@ -42,7 +51,8 @@ def tag_number(name: str) -> int:
     if known is not None:
         return known
     match = _EVENT_NAME.fullmatch(name.lower())
-    if match is None or len(match[2]) > 6 or int(match[3]) >= EVENTS_PER_DAY:
+    if match is None:
         return NO_TAG
-    tag = event_tag(int(match[2]) - 10_000, int(match[3]), VARIANTS.index(match[4] or ""))
-    return tag if tag_name(tag) == name.lower() else NO_TAG
+    event = event_at_place(match[1])
+    variant = {None: PLACE, "live": LIVE, "news": NEWS}.get(match[2], MAIN)
+    return event_tag(event, variant) if variant != MAIN or match[2] == event_kind(event) else NO_TAG

@@ -73,5 +73,5 @@ def _is_from(world: World, row: Row, country: str) -> bool:
 
 
 def _rows(day: Day) -> Iterator[Row]:
-    columns = (day.number, day.kind, day.target, day.tag, day.second_tag, day.gone_at)
+    columns = (day.number, day.kind, day.target, day.tag, day.second_tag, day.gone_at, day.event)
     return (Row(*values) for values in zip(*(column.tolist() for column in columns), strict=True))

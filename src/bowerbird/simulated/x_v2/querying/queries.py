@@ -69,8 +69,8 @@ class Queries:
     def _saying(self, word: str) -> Mask:
         saying = self._world.contents.saying
         if self._for_streams:
-            return lambda day: saying(np.where(day.kind == REPOST, day.target, day.number), word)
-        return lambda day: saying(day.number, word) & (day.kind != REPOST)
+            return lambda day: saying(np.where(day.kind == REPOST, day.target, day.number), day.event, word)
+        return lambda day: saying(day.number, day.event, word) & (day.kind != REPOST)
 
     def _tagged(self, tag: int) -> Mask:
         if self._for_streams and tag != NO_TAG:

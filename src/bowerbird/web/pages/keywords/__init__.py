@@ -1,4 +1,4 @@
-"""Keywords: entries and exits over time, volumes, reasons, several methods side by side; and people who pin or block a term."""
+"""Keywords: claimed precision, posts and reasons, entries and exits, candidates, methods; pinning and blocking."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from bowerbird.errors import UserError
-from bowerbird.event.orders import SAID, obey
-from bowerbird.policies.keywords import ABOUT, checked
+from bowerbird.keywords.keyword_set import parse_keyword
+from bowerbird.keywords.methods import ABOUT
+from bowerbird.keywords.rows import ORDERS, apply_order
 from bowerbird.ports import Transaction
 from bowerbird.reports.keywords.courses import read_moves
 from bowerbird.reports.keywords.explaining import explain, read_decided, related_terms
@@ -21,6 +22,7 @@ from bowerbird.reports.keywords.reading import (
     KeywordLine,
     MethodLine,
     find_event,
+    read_candidates,
     read_events,
     read_frames,
     read_keywords,
@@ -91,6 +93,7 @@ class _Pages:
             crawl, name = await _event_of(tx, request)
             lines, silence = await read_keywords(tx, crawl), await read_silence(tx, crawl)
             bars, moves = await read_moves(tx, crawl)
+            candidates = await read_candidates(tx, crawl)
             decided, frames = await read_decided(tx, crawl), await read_frames(tx, crawl, 1)
         # Worked out before, and its time is shown with it.
         prepared, methods = await self._methods(crawl, name)
@@ -104,6 +107,7 @@ class _Pages:
             "terms": _by_term(lines),
             "frames": frames,
             "moves": moves[:60],
+            "candidates": candidates,
             "silence": silence,
             "decided": decided,
             # A keyword that is still followed has a bar up to the last frame that was decided.
@@ -133,7 +137,7 @@ class _Pages:
 
     async def term(self, request: Request) -> Response:
         typed = request.query_params.get("term", "").strip()[:200]
-        form = checked(typed)
+        form = parse_keyword(typed)
         async with self._site.database.reading() as tx:
             crawl, name = await _event_of(tx, request)
             told, related = await explain(tx, crawl, form), await related_terms(tx, crawl, form)
@@ -145,7 +149,7 @@ class _Pages:
         )  # fmt: skip
 
     async def traffic(self, request: Request) -> Response:
-        form = checked(request.query_params.get("term", "")[:200])
+        form = parse_keyword(request.query_params.get("term", "")[:200])
         async with self._site.database.reading() as tx:
             crawl, _ = await _event_of(tx, request)
             looked = (await explain(tx, crawl, form, most=_FRAMES)).looked_at
@@ -169,15 +173,15 @@ class _Pages:
         """Pins a term, blocks it, or leaves it to the methods again."""
         crawl, name = await self._event(request)
         said, typed = str(form.get("said", "")), str(form.get("term", "")).strip()[:200]
-        term = checked(typed)
-        if said not in SAID:
-            raise UserError(f"{said!r} is nothing that can be said of a keyword; there are: {', '.join(SAID)}")
+        term = parse_keyword(typed)
+        if said not in ORDERS:
+            raise UserError(f"Unknown order {said!r}. Use one of: {', '.join(ORDERS)}")
         person = self._site.guard.person(request)
         who = person.name if person is not None else "dashboard"
 
         async def do() -> list[str]:
             async with self._site.database.transaction() as tx:
-                return await obey(tx, crawl, said, term, who, self._site.clock.now())
+                return await apply_order(tx, crawl, said, term, who, self._site.clock.now())
 
         await self._site.act(request, f"{said} keyword", f"{term} of {name}", do)
         return RedirectResponse(f"/keywords/{in_path(name)}/term?term={in_path(typed)}", 303)

@@ -1,0 +1,269 @@
+"""Filters for the pages of an event crawl: which posts are stored, and what is counted and sampled.
+
+Each post that is stored is noted in `keyword_posts` with the methods whose keywords it contains and the frame
+that counts it, in the transaction that stores it. Posts of full streams and public timelines are counted and
+sampled in the same transaction, so that a response that is processed twice counts once. A frame that was
+decided never changes: a post that arrives up to two minutes late counts in the oldest open frame, and an older
+post is part of no frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from zlib import crc32
+
+from msgspec import Struct, structs
+
+from bowerbird.clock import to_micros
+from bowerbird.keywords import rows
+from bowerbird.keywords.frames import Grid
+from bowerbird.model import Page, Post, Saved, Service, Subject, Task
+from bowerbird.model.terms import Matcher, Reading, read_text
+from bowerbird.ports import Database, Transaction
+from bowerbird.store.posts.by_id import with_ids
+
+LATE = timedelta(minutes=2)
+"""A post that arrives at most this late is counted in the oldest open frame."""
+_COUNT = """
+insert into keyword_frames (crawl, frame, ends, heard, visits, rate) values (?, ?, ?, ?, ?, ?)
+on conflict (crawl, frame) do update set heard = keyword_frames.heard + excluded.heard,
+    visits = keyword_frames.visits + excluded.visits, rate = keyword_frames.rate + excluded.rate
+"""
+_SAMPLE = "insert into keyword_samples (crawl, at, draw, terms) values (?, ?, ?, ?)"
+_COLLECTED = """
+insert into keyword_posts (crawl, post_no, at, frame, methods) values (?, ?, ?, ?, ?)
+on conflict (crawl, post_no) do update set methods = keyword_posts.methods | excluded.methods
+"""
+
+
+class Followed(Struct, frozen=True):
+    """The keywords of all methods at one version."""
+
+    version: int
+    decided: datetime
+    """Start of the last frame that was decided."""
+    share: float
+    """Share of posts to sample."""
+    matcher: Matcher
+    methods: dict[str, int]
+    """By keyword: a bit for each method that follows it."""
+
+    def methods_of(self, reading: Reading) -> int:
+        """Return the bits of the methods whose keywords the post contains."""
+        found = 0
+        for term in self.matcher.matched(reading):
+            found |= self.methods[term]
+        return found
+
+
+class KeywordCache:
+    """A copy of the keywords in the database, read again when their version changes."""
+
+    def __init__(self, crawl: int) -> None:
+        self.crawl = crawl
+        self._known: Followed | None = None
+
+    async def read(self, tx: Transaction) -> Followed:
+        """Return the keywords as they are in this transaction."""
+        progress = await rows.read_progress(tx, self.crawl)
+        known = self._known
+        if known is None or known.version != progress.version:
+            bits: dict[str, int] = {}
+            for row in await rows.read_methods(tx, self.crawl):
+                for term in row.state.keywords:
+                    bits[term] = bits.get(term, 0) | 1 << row.bit
+            known = Followed(progress.version, progress.decided, progress.share, Matcher(bits), bits)
+        self._known = structs.replace(known, decided=progress.decided, share=progress.share)
+        return self._known
+
+
+class KeywordFilter:
+    """For streams that the network filters and for searches: stores every post and notes its methods."""
+
+    def __init__(self, cache: KeywordCache, grid: Grid, database: Database, terms_by_target: Mapping[str, str]) -> None:
+        """`terms_by_target`: for `lane target` of a search, the keyword that it searches for."""
+        self._cache = cache
+        self._grid = grid
+        self._database = database
+        self._terms_by_target = terms_by_target
+        self._post_numbers = f"select p.post_no, p.id from posts p where p.deleted_at is null and {with_ids(database, 'p')}"
+
+    async def sift(self, tx: Transaction, tasks: Sequence[Task], page: Page, service: Service, now: datetime) -> Page:
+        return page
+
+    async def note(self, tx: Transaction, tasks: Sequence[Task], page: Page, saved: Saved, now: datetime) -> None:
+        """Note which methods collected the posts that were stored."""
+        followed = await self._cache.read(tx)
+        listed = {post.key: post for post in page.posts if post.id not in page.along}
+        readings = readings_of(page, listed.values())
+        # Posts that a search found belong to its keyword even if our own reading of them does not contain it.
+        searched = 0
+        for task in tasks:
+            searched |= followed.methods.get(self._terms_by_target.get(f"{task.lane} {task.target}", ""), 0)
+        methods = {each.id: followed.methods_of(readings[each.key]) | searched for each in saved.posts if each.key in listed}
+        if not methods:
+            return
+        times = {each.id: time_of(listed[each.key], now) for each in saved.posts if each.key in listed}
+        stored = await tx.fetch(self._post_numbers, self._database.members(sorted(methods)))
+        collected = []
+        for row in sorted(stored, key=lambda row: row["post_no"]):
+            at, frame = times[row["id"]], self._frame_of(followed, times[row["id"]])
+            counted = None if frame is None else to_micros(frame)
+            collected.append((self._cache.crawl, row["post_no"], to_micros(at), counted, methods[row["id"]]))
+        await tx.execute_many(_COLLECTED, collected)
+
+    def _frame_of(self, followed: Followed, at: datetime) -> datetime | None:
+        """Return the start of the frame that counts a post written at `at`; None: no frame does."""
+        frame, oldest = self._grid.start_of(at), followed.decided + self._grid.frame
+        if frame >= oldest:
+            return frame
+        return oldest if at >= oldest - max(LATE, self._grid.grace) else None
+
+
+class FullStreamFilter(KeywordFilter):
+    """For full streams and public timelines: stores posts with a keyword, counts all, and samples some."""
+
+    def __init__(self, cache: KeywordCache, grid: Grid, database: Database) -> None:
+        super().__init__(cache, grid, database, {})
+        of_service, in_list = "k.service = (select service from services where name = ?)", database.any("text")
+        self._known_posts = (
+            f"select p.id as key from posts p where {with_ids(database, 'p')} "
+            f"union select k.key from post_keys k where {of_service} and k.key {in_list}"
+        )
+        self._known_users = (
+            f"select id as key from users where id {in_list} union "
+            f"select k.key from user_keys k where {of_service} and k.key {in_list}"
+        )
+
+    async def sift(self, tx: Transaction, tasks: Sequence[Task], page: Page, service: Service, now: datetime) -> Page:
+        """Count and sample the posts of a page; return the page with only those that contain a keyword."""
+        followed = await self._cache.read(tx)
+        listed = [post for post in page.posts if post.id not in page.along]
+        readings = readings_of(page, listed)
+        await self._count(tx, followed, _new_posts(listed, tasks, now), readings, posts_per_second(page, tasks, now), now)
+        kept = {post.id for post in listed if followed.methods_of(readings[post.key])}
+        if kept == {post.id for post in page.posts} and not (page.gone or page.relations or page.ended):
+            return page
+        return reduced(page, kept, await self._stored(tx, page, service))
+
+    async def _count(
+        self,
+        tx: Transaction,
+        followed: Followed,
+        listed: Sequence[Post],
+        readings: Mapping[str, Reading],
+        rate: float | None,
+        now: datetime,
+    ) -> None:
+        by_frame: dict[datetime, int] = {}
+        samples = []
+        for post in listed:
+            at = time_of(post, now)
+            frame = self._frame_of(followed, at)
+            if frame is None:
+                continue
+            by_frame[frame] = by_frame.get(frame, 0) + 1
+            # The id decides, so that a post that a stream repeats is drawn, or not, each time.
+            draw = crc32(post.id.encode()) / 2**32
+            if draw < followed.share and (terms := terms_without_names(readings[post.key])):
+                samples.append((self._cache.crawl, to_micros(at), draw, terms))
+        newest = max(by_frame, default=None)
+        counts = []
+        for frame, heard in sorted(by_frame.items()):
+            visit = (1, rate) if rate is not None and frame == newest else (0, 0.0)
+            counts.append((self._cache.crawl, to_micros(frame), to_micros(frame + self._grid.frame), heard, *visit))
+        await tx.execute_many(_COUNT, counts)
+        await tx.execute_many(_SAMPLE, samples)
+
+    async def _stored(self, tx: Transaction, page: Page, service: Service) -> frozenset[str]:
+        """Return the keys of stored posts and accounts among the deletions and users of a page."""
+        found: set[str] = set()
+        posts = sorted({each.key for each in page.gone if each.subject is Subject.POST})
+        users = sorted({each.key for each in page.gone if each.subject is Subject.USER} | {user.id for user in page.users})
+        for sql, keys in ((self._known_posts, posts), (self._known_users, users)):
+            if keys:
+                members = self._database.members(keys)
+                found.update(row["key"] for row in await tx.fetch(sql, members, service.name, members))
+        return frozenset(found)
+
+
+def posts_per_second(page: Page, tasks: Sequence[Task], now: datetime) -> float | None:
+    """Estimate the traffic of a public timeline from one page of it; None for streams and pages that show too little.
+
+    A page that goes back to the last visit shows all posts since then. A page that was cut off shows the
+    newest posts only: their number is divided by the time that they span."""
+    times = [time_of(post, now) for post in page.posts if post.id not in page.along]
+    if len(tasks) != 1:
+        return None
+    (task,) = tasks
+    if page.cursor is None and task.progress.newest and task.visited_at is not None and task.visited_at < now:
+        return len(times) / (now - task.visited_at).total_seconds()
+    span = (max(times) - min(times)).total_seconds() if times else 0.0
+    return (len(times) - 1) / span if span > 0 else None
+
+
+def _new_posts(listed: Sequence[Post], tasks: Sequence[Task], now: datetime) -> Sequence[Post]:
+    """Return the posts that the last visit of a timeline did not show, where each visit shows the newest posts."""
+    last_visit = max(
+        (task.visited_at for task in tasks if task.visited_at is not None and not task.progress.newest), default=None
+    )
+    return listed if last_visit is None else [post for post in listed if time_of(post, now) > last_visit]
+
+
+def reduced(page: Page, chosen: Collection[str], stored: Collection[str]) -> Page:
+    """Return the page with the posts `chosen`, the posts inside them, and its statements about stored items."""
+    posts = [post for post in page.posts if post.id in chosen]
+    named = {each for post in posts for each in (post.reply_to, post.root) if each in page.along}
+    inside = _posts_inside(page, {*chosen, *named})
+    posts += [post for post in page.posts if post.id in inside and post.id not in chosen]
+    authors = {post.author for post in posts}
+    return structs.replace(
+        page,
+        posts=tuple(posts),
+        along=(page.along | (inside - set(chosen))) & {post.id for post in posts},
+        users=tuple(user for user in page.users if user.id in authors or user.id in stored),
+        gone=tuple(each for each in page.gone if each.key in stored),
+        relations=(),
+        ended=(),
+        reactions=(),
+    )
+
+
+def _posts_inside(page: Page, outer: set[str]) -> set[str]:
+    """Return the posts `outer` and those that their payloads contain, at any depth.
+
+    A post inside a stored payload is stored too: otherwise its copy would stay when the post is deleted."""
+    posts = {post.id: post for post in page.posts}
+    found, added = set[str](), outer & posts.keys()
+    while added:
+        found |= added
+        inner = set()
+        for known in added:
+            for each in (posts[known].repost_of, posts[known].quote_of):
+                if each in posts and (each in page.along or (posts[each].raw and posts[each].raw in posts[known].raw)):
+                    inner.add(each)
+        added = inner - found
+    return found
+
+
+def readings_of(page: Page, posts: Iterable[Post]) -> dict[str, Reading]:
+    """Return the readings of posts by key; the text of a repost is that of the original."""
+    by_id = {post.id: post for post in page.posts}
+    handles = {user.id: user.handle or "" for user in page.users}
+    found = {}
+    for post in posts:
+        original = by_id.get(post.repost_of or "", post)
+        found[post.key] = read_text(original.text or "", original.tags, handles.get(post.author, ""))
+    return found
+
+
+def terms_without_names(reading: Reading) -> str:
+    """Return the terms of a post in their order, without mentions and the author's handle."""
+    return " ".join(token for token in reading.tokens if token[0] != "@")
+
+
+def time_of(post: Post, now: datetime) -> datetime:
+    """Return when a post was written, or `now` if its own date is missing, doubtful or in the future."""
+    at = post.listed_at or (None if post.is_time_doubtful else post.created_at) or now
+    return min(at, now)

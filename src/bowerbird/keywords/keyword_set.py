@@ -1,0 +1,143 @@
+"""The set of keywords: how it begins, what a user may change in it, and the rules that all methods share.
+
+Rules:
+
+- Seeds stay, except with `Settings.may_drop_seeds`. Pinned keywords always stay.
+- A blocked term never enters, a blacklisted term only if it is pinned.
+- A keyword leaves after `Settings.quiet_frames` frames in a row with fewer than
+  `Settings.min_posts` posts each, unless it is protected.
+- There are never more than `Settings.max_keywords`, except if a user pins more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from bowerbird.errors import UserError
+from bowerbird.keywords.values import Change, Frame, Keyword, Settings, State
+from bowerbird.model.terms import term_form
+
+
+def begin_state(method: str, seeds: Sequence[str], settings: Settings) -> State:
+    """Return the state before the first frame: the seeds in normal form are the keywords.
+
+    Raises `UserError` for an invalid seed, for no seed, and for too many."""
+    forms = tuple(dict.fromkeys(parse_keyword(seed) for seed in seeds))
+    if not forms:
+        raise UserError("No seeds. Name at least one keyword to begin with, such as a hashtag.")
+    if len(forms) > settings.max_keywords:
+        raise UserError(f"{len(forms)} seeds, but at most {settings.max_keywords} keywords.")
+    return State(method=method, seeds=forms, keywords={form: Keyword(is_seed=True) for form in forms})
+
+
+def parse_keyword(text: str) -> str:
+    """Return the normal form of a keyword that a user typed; raises `UserError` if it is invalid."""
+    if not (form := term_form(text)):
+        raise UserError(f"Invalid keyword {text!r}. Use a hashtag (#flood), a word, a phrase of up to three words, or @account.")
+    return form
+
+
+def add_spellings(state: State, texts: Iterable[str]) -> State:
+    """Return the state with the user's own spellings of keywords that contain accents."""
+    spellings = {parse_keyword(text): " ".join(text.lower().split()) for text in texts if not text.isascii()}
+    keywords = {
+        term: replace(keyword, spellings=(spellings[term],)) if term in spellings and not keyword.spellings else keyword
+        for term, keyword in state.keywords.items()
+    }
+    return replace(state, keywords=keywords)
+
+
+def pin(state: State, term: str) -> State:
+    """Return the state with a keyword that stays until the user releases it."""
+    form = parse_keyword(term)
+    return replace(
+        state,
+        keywords={**state.keywords, form: state.keywords.get(form, Keyword())},
+        pinned=tuple(dict.fromkeys((*state.pinned, form))),
+        blocked=_without(state.blocked, form),
+    )
+
+
+def block(state: State, term: str) -> State:
+    """Return the state without a term, seeds included; it stays out until the user releases it."""
+    form = parse_keyword(term)
+    return replace(
+        state,
+        keywords={each: keyword for each, keyword in state.keywords.items() if each != form},
+        pinned=_without(state.pinned, form),
+        blocked=tuple(dict.fromkeys((*state.blocked, form))),
+    )
+
+
+def release(state: State, term: str) -> State:
+    """Return the state with a term that is neither pinned nor blocked."""
+    form = parse_keyword(term)
+    return replace(state, pinned=_without(state.pinned, form), blocked=_without(state.blocked, form))
+
+
+def _without(terms: Iterable[str], term: str) -> tuple[str, ...]:
+    return tuple(each for each in terms if each != term)
+
+
+def is_protected(state: State, term: str, settings: Settings) -> bool:
+    """True if no count or estimate removes the keyword."""
+    return term in state.pinned or (term in state.seeds and not settings.may_drop_seeds)
+
+
+def may_stay(state: State, term: str, settings: Settings) -> bool:
+    """True unless the user blocked the term or the blacklist contains it."""
+    return term not in state.blocked and (term not in settings.blacklist or term in state.pinned)
+
+
+def may_enter(state: State, term: str, settings: Settings) -> bool:
+    """True if the term is not a keyword yet and nothing forbids it."""
+    return term not in state.keywords and may_stay(state, term, settings)
+
+
+def count_room(state: State, exits: Sequence[Change], settings: Settings) -> int:
+    """Return how many keywords may enter after these exits."""
+    return max(0, settings.max_keywords - len(state.keywords) + len(exits))
+
+
+def add_posts(state: State, counts: Mapping[str, int], settings: Settings) -> State:
+    """Return the state after a frame in which keywords collected this many posts."""
+    keywords = {}
+    for term, keyword in state.keywords.items():
+        count = counts.get(term, 0)
+        is_quiet = count < settings.min_posts
+        keywords[term] = replace(keyword, posts=keyword.posts + count, quiet=keyword.quiet + 1 if is_quiet else 0)
+    return replace(state, keywords=keywords, frames=state.frames + 1)
+
+
+def find_quiet(state: State, settings: Settings) -> tuple[Change, ...]:
+    """Return the exits of keywords that were quiet for too long."""
+    return tuple(
+        Change(
+            term=term,
+            reason=f"fewer than {settings.min_posts} posts in each of {keyword.quiet} frames",
+            numbers={"quiet": keyword.quiet, "posts": keyword.posts},
+        )
+        for term, keyword in state.keywords.items()
+        if keyword.quiet >= settings.quiet_frames and not is_protected(state, term, settings)
+    )
+
+
+def apply_changes(
+    state: State,
+    frame: Frame,
+    entries: Iterable[Change],
+    exits: Iterable[Change],
+    counts: Mapping[str, int],
+) -> State:
+    """Return the state with the entries, which count from the end of the frame, and no exits."""
+    left = {each.term for each in exits}
+    keywords = {term: keyword for term, keyword in state.keywords.items() if term not in left}
+    for entry in entries:
+        keywords[entry.term] = Keyword(
+            since=frame.end,
+            posts=counts.get(entry.term, 0),
+            spellings=frame.spellings.get(entry.term, ()),
+        )
+    return replace(state, keywords=keywords)

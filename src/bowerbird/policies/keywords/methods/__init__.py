@@ -1,1 +1,0 @@
-"""The methods of keyword adaptation, one file each."""
