@@ -46,7 +46,8 @@ BURSTING_SHARE = 0.6
 GRID: Floats = np.linspace(0, 1, 41)
 """Values of the precision for which the posterior is computed."""
 LIKENESS_WEIGHT = 0.8
-BURST_WEIGHT = 11.0
+BURST_WEIGHT, CROWDED_BURST_WEIGHT = 11.0, 8.0
+"""Posts that the burst counts for; fewer in crowded times, when other events burst as well."""
 FULL_BURST_POSTS = 10
 """Posts from which on the burst has its full weight."""
 MAX_LIKENESS_POSTS, MIN_LIKENESS_POSTS = 80, 3
@@ -158,8 +159,15 @@ class Evidence(Struct, frozen=True):
 class Judge:
     """Estimates the precision of keywords and candidates from the texts of one frame."""
 
-    def __init__(self, frame: Frame, texts: FrameTexts, model: Model, candidates: Sequence[str]) -> None:
-        self._frame, self._texts = frame, texts
+    def __init__(
+        self,
+        frame: Frame,
+        texts: FrameTexts,
+        model: Model,
+        candidates: Sequence[str],
+        is_crowded: bool = False,
+    ) -> None:
+        self._frame, self._texts, self._is_crowded = frame, texts, is_crowded
         self._collected = ScoredTexts(texts.collected, model)
         self._background = ScoredTexts(texts.background, model)
         self._probes = {term: ScoredTexts(each, model) for term, each in texts.probes.items()}
@@ -266,7 +274,15 @@ class Judge:
         newest = evidence.numbers[-MAX_LIKENESS_POSTS:]
         bins = evidence.scored.bins_without(kin, self._edges)[newest]
         counts = np.bincount(bins, minlength=BINS)
-        return estimate_precision(event, others, counts, burst, evidence.posts)
+        weight = CROWDED_BURST_WEIGHT if self._is_crowded else BURST_WEIGHT
+        return estimate_precision(event, others, counts, burst, evidence.posts, weight)
+
+    def share_bursting(self) -> float:
+        """Return the part of the other texts that contain a bursting term but no keyword.
+
+        Where it stays high after the entries of a frame, other events burst as well."""
+        is_left = self._texts.background.is_free & (self._bursting > 0)
+        return float(is_left.sum() / self._texts.is_other.sum())
 
     def cover(self, entered: str) -> set[str]:
         """Mark the texts that a new keyword matches; return the candidates that they contain."""
@@ -300,12 +316,14 @@ def measure_density(bins: Ints, weights: NDArray[np.generic]) -> Floats:
     return np.asarray(counts / counts.sum())
 
 
-def estimate_precision(event: Floats, others: Floats, counts: Ints, burst: float, posts: int) -> Estimate:
+def estimate_precision(
+    event: Floats, others: Floats, counts: Ints, burst: float, posts: int, burst_weight: float = BURST_WEIGHT
+) -> Estimate:
     """Return the posterior of the precision from the scores of posts and from the burst.
 
     `event` and `others` are the densities of scores of posts that belong to the event and of
     those that do not; `counts` are the term's posts in each bin."""
-    weight = BURST_WEIGHT * min(1.0, posts / FULL_BURST_POSTS)
+    weight = burst_weight * min(1.0, posts / FULL_BURST_POSTS)
     log_posterior = weight * (burst * np.log(GRID + 0.01) + (1 - burst) * np.log(1.01 - GRID))
     if counts.sum() >= MIN_LIKENESS_POSTS:
         mixtures = np.outer(GRID, event) + np.outer(1 - GRID, others)
