@@ -231,10 +231,11 @@ class Judge:
     def find_own_evidence(self, keyword: str, since: datetime | None) -> Evidence:
         """Return the posts that a keyword alone has collected since it entered."""
         start = self._first if since is None else max(self._first, since.timestamp())
-        if len(self._frame.earlier) >= HISTORY:
-            start = max(start, self._frame.earlier[0].at.timestamp())
+        times = self._texts.collected.times
+        if len(self._frame.earlier) + len(self._frame.posts) >= HISTORY:
+            start = max(start, float(times[0]))
         numbers = self._own_texts.get(keyword, NONE)
-        numbers = numbers[self._texts.collected.times[numbers] >= start]
+        numbers = numbers[times[numbers] >= start]
         return Evidence(self._collected, numbers, self._expect(start, ordinary_share(keyword)))
 
     def _expect(self, start: float, share: float) -> float | None:
