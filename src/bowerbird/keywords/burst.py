@@ -7,10 +7,10 @@ Every frame:
 2. A regression learns what distinguishes A from U (`likeness.py`).
 3. Candidates occur in A and S, and more often in A than in ordinary posts (`reference.py`).
 4. The precision of each keyword and of the most promising candidates is estimated from the posts
-   that no other keyword brings: from their number and from their scores (`evidence.py`).
+   that no other keyword matches: from their number and from their scores (`evidence.py`).
 5. Keywords leave whose precision is low.
 6. Terms enter whose precision is high enough with 80 % probability, the most useful first. After
-   each entry the others are judged again without the posts that it brings.
+   each entry the others are judged again without the posts that it matches.
 7. The precision of the collection follows from that of its keywords.
 """
 
@@ -191,7 +191,7 @@ class Burst:
         estimates: dict[str, Estimate],
         room: int,
     ) -> dict[str, Change]:
-        """Return the entries; update evidence and estimates without the posts that they bring."""
+        """Return the entries; update evidence and estimates without the posts that they match."""
         entries: dict[str, Change] = {}
         waiting = dict(estimates)
         while len(entries) < room:

@@ -2,7 +2,7 @@
 
 The precision of a term is the share `m` of its posts that belong to the event. Two signs are
 combined: whether the term is used more than normally (burst), and whether the posts that only this
-term brings look like those of the event (likeness)."""
+term matches look like those of the event (likeness)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MIN_BURST = 0.5
 UNKNOWN_BURST = 0.5
 """Where the volume of the network is unknown."""
 BURSTING, MIN_BURSTING_POSTS = 0.7, 3
-"""Burst and posts of a candidate whose texts stand apart in the density of other posts."""
+"""Burst and posts of a candidate that count as another event in the density of other posts."""
 BINS = 8
 SMOOTHING = 0.5
 MIN_OWN_TEXTS = 8
@@ -136,7 +136,7 @@ class ScoredTexts:
 
 
 class Evidence(Struct, frozen=True):
-    """The posts that a term brings and no other keyword does, and the burst of the term."""
+    """The posts that a term matches and no other keyword does, and the burst of the term."""
 
     scored: ScoredTexts
     numbers: Ints
@@ -200,7 +200,7 @@ class Judge:
         """Return the weights of other texts, without and with a bursting candidate.
 
         Without one, a text counts more the more words it shares with the event: it is what a
-        wrong candidate would bring."""
+        wrong candidate would match."""
         texts = self._texts
         tokens: set[str] = set()
         for number in np.flatnonzero(texts.is_event):
