@@ -39,7 +39,7 @@ from bowerbird.keywords.keyword_set import (
 )
 from bowerbird.keywords.likeness import FOLDS, Model, fit_model
 from bowerbird.keywords.reference import ordinary_share
-from bowerbird.keywords.terms import find_terms, is_implied, is_specific, list_terms
+from bowerbird.keywords.terms import is_implied, is_specific, list_terms
 from bowerbird.keywords.values import (
     Candidate,
     Change,
@@ -49,7 +49,7 @@ from bowerbird.keywords.values import (
     Settings,
     State,
 )
-from bowerbird.model.terms import Kind, family, kind_of
+from bowerbird.model.terms import Kind, Matcher, family, kind_of
 
 MIN_SEED_TEXTS, MIN_OTHER_TEXTS = 6, 20
 """Texts of S and U that a first decision needs."""
@@ -68,10 +68,14 @@ MIN_POSTS = 4
 ENTRY_PRECISION, HASHTAG_DISCOUNT = 0.6, 0.15
 """Lower bound of the precision that a term needs to enter; hashtags need less."""
 EXIT_PRECISION = 0.4
-USUAL_PRECISION, USUAL_WEIGHT = Estimate(mean=0.9, low=0.8, high=0.96), 10
+USUAL_PRECISION, USUAL_WEIGHT = Estimate(mean=0.88, low=0.75, high=0.96), 20
 """What keywords have on average, and as how many posts it counts beside those of a keyword."""
 REMEMBERED = 1_000
 """Candidates whose last estimate is remembered."""
+
+
+GRID: tuple[Mapping[str, float], ...] = ({}, {"precision": 0.5}, {"precision": 0.7})
+"""Options that the evaluation compares leave-one-out, the default first."""
 
 
 class Memory(Struct, array_like=True):
@@ -111,15 +115,16 @@ class Burst:
         evidence: dict[str, Evidence] = {}
         candidates: dict[str, int] = {}
 
-        if texts.is_anchored.sum() >= MIN_SEED_TEXTS:
+        has_event = texts.is_anchored.sum() >= MIN_SEED_TEXTS
+        if has_event:
             candidates = self._rank_candidates(state, texts, memory, settings)
-        if candidates and texts.is_other.sum() >= MIN_OTHER_TEXTS:
+        if has_event and texts.is_other.sum() >= MIN_OTHER_TEXTS:
             model = get_model(memory, state, texts)
             judged = [*candidates][:JUDGED]
             judged += [term for term in texts.probes if term in candidates and term not in judged]
             judge = Judge(frame, texts, model, judged)
             state, exits = drop_keywords(state, judge, settings)
-            evidence = {term: judge.find_evidence(term) for term in judged}
+            evidence = judge.evidence
             estimates = {term: judge.estimate(term, each) for term, each in evidence.items() if each.posts >= MIN_POSTS}
             room = count_room(state, exits, settings)
             entries = self._add_keywords(judge, candidates, evidence, estimates, room)
@@ -192,7 +197,7 @@ class Burst:
             best = max(good, key=lambda term: (good[term], term))
             del waiting[best]
             entries[best] = explain_entry(best, estimates[best], evidence[best])
-            for term in judge.cover(best) & waiting.keys():
+            for term in sorted(judge.cover(best) & waiting.keys()):
                 evidence[term] = judge.find_evidence(term)
                 del waiting[term]
                 del estimates[term]
@@ -215,7 +220,8 @@ class Burst:
         counts: Counts,
         settings: Settings,
     ) -> tuple[Candidate, ...]:
-        by_post = list(find_terms((post.reading for post in frame.posts), estimates))
+        matcher = Matcher(estimates)
+        by_post = [matcher.matched(post.reading) for post in frame.posts]
         slots = count_slots(estimates, by_post, frame, settings)
         together = count_together(estimates, by_post, counts.keywords)
         candidates = []
@@ -339,13 +345,17 @@ def claim_precision(memory: Memory, state: State, counts: Counts) -> Estimate | 
     posts, mean, low, high = memory.claim
     for carried in counts.keywords:
         if carried:
-            best = max((known[term] for term in carried), key=lambda each: each.mean)
+            best = max((known[term] for term in carried), key=_order)
             posts, mean = posts + 1, mean + best.mean
             low, high = low + best.low, high + best.high
     memory.claim = posts, mean, low, high
     if not posts:
         return None
     return Estimate(mean=mean / posts, low=low / posts, high=high / posts, posts=posts)
+
+
+def _order(estimate: Estimate) -> tuple[float, float, float]:
+    return estimate.mean, estimate.low, estimate.high
 
 
 def calibrate(estimate: Estimate | None) -> Estimate:

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from bowerbird.keywords.likeness import Floats, Ints, Model
 from bowerbird.keywords.reference import ordinary_share
 from bowerbird.keywords.terms import (
-    find_terms,
     is_implied,
     kin_families,
     list_features,
@@ -83,10 +82,11 @@ class Texts:
         return np.array([not wanted.isdisjoint(each) for each in self.keywords], dtype=np.bool_)
 
     def find(self, terms: Collection[str]) -> dict[str, Ints]:
-        """Return by term which texts contain it."""
+        """Return by term which texts it matches as a keyword."""
+        matcher = Matcher(terms)
         found: dict[str, list[int]] = {term: [] for term in terms}
-        for number, own in enumerate(find_terms(self.readings, terms)):
-            for term in own:
+        for number, reading in enumerate(self.readings):
+            for term in matcher.matched(reading):
                 found[term].append(number)
         return {term: np.array(numbers, dtype=np.int64) for term, numbers in found.items()}
 
@@ -184,6 +184,8 @@ class Judge:
         self._first = (frame.end - frame.length * SPAN_FRAMES).timestamp()
         times = (post.at.timestamp() for post in frame.background)
         self._background_posts = sum(at >= self._first for at in times)
+        self.evidence = {term: self.find_evidence(term) for term in candidates}
+        """Of each candidate, before any enters."""
         self._plain, self._bursting = self._divide_others()
 
     def _divide_others(self) -> tuple[Floats, Floats]:
@@ -194,13 +196,12 @@ class Judge:
         texts = self._texts
         tokens: set[str] = set()
         for number in np.flatnonzero(texts.is_event):
-            tokens |= texts.collected.features[number]
-        shared = np.array([len(tokens & own) for own in texts.background.features])
+            tokens.update(texts.collected.features[number])
+        shared = np.array([len(tokens.intersection(own)) for own in texts.background.features])
         is_bursting = np.zeros(len(shared), dtype=np.bool_)
-        for term, numbers in self._background_texts.items():
-            evidence = self.find_evidence(term)
+        for term, evidence in self.evidence.items():
             if evidence.burst >= BURSTING and evidence.posts >= MIN_BURSTING_POSTS:
-                is_bursting[numbers] = True
+                is_bursting[self._background_texts[term]] = True
         plain = np.where(texts.is_other & ~is_bursting, shared + 0.1, 0.0)
         return plain, np.where(texts.is_other & is_bursting, 1.0, 0.0)
 

@@ -81,7 +81,7 @@ async def read_methods(tx: Transaction, crawl: int, *, with_ended: bool = False)
             continue
         state = msgspec.json.decode(row["state"], type=State)
         # Forgetting an account also erases its name from the state, which leaves an invalid term.
-        valid = {term: keyword for term, keyword in state.keywords.items() if term_form(term) == term}
+        valid = {term: keyword for term, keyword in state.keywords.items() if term and term_form(term) == term}
         if len(valid) < len(state.keywords):
             state = structs.replace(state, keywords=valid, seeds=tuple(term for term in state.seeds if term in valid))
         methods.append(MethodRow(row["method"], row["name"], row["bit"], state, row["until"] is not None))

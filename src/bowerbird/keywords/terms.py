@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
 from zlib import crc32
@@ -34,21 +34,9 @@ def list_bigrams(reading: Reading) -> list[str]:
     return [f"{one} {other}" for one, other in pairwise(reading.tokens) if one[0] not in "#@" and other[0] not in "#@"]
 
 
-def find_terms(readings: Iterable[Reading], terms: Collection[str]) -> Iterator[Collection[str]]:
-    """Yield for each post which of these terms it contains."""
-    wanted = frozenset(terms)
-    has_bigrams = any(" " in term for term in wanted)
-    for reading in readings:
-        own = set(reading.tokens)
-        own.update([token[1:] for token in reading.tokens if token[0] == "#"])
-        if has_bigrams:
-            own.update(list_bigrams(reading))
-        yield wanted & own
-
-
-def list_features(reading: Reading) -> set[str]:
-    """Return the words and hashtags by which posts are compared."""
-    return {token for token in reading.tokens if token[0] != "@"}
+def list_features(reading: Reading) -> list[str]:
+    """Return the words and hashtags by which posts are compared, each once."""
+    return list(dict.fromkeys([token for token in reading.tokens if token[0] != "@"]))
 
 
 @lru_cache(maxsize=20_000)

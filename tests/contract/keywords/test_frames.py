@@ -292,6 +292,67 @@ async def test_frame_without_deleted_posts_and_opted_out_authors(stage: Stage) -
     assert texts((await stage.frame(1)).earlier) == ["a #flood"]
 
 
+async def test_late_post_counts_in_the_oldest_open_frame_and_an_older_one_in_none(stage: Stage) -> None:
+    await stage.begin("#flood")
+    await stage.decide()
+    second = stage.start + FRAME
+    for number, when in ((10, second - timedelta(minutes=1)), (20, second - timedelta(minutes=4))):
+        await stage.hear(at(said("a #flood", first=number), when), stage.filtered, FRAME)
+    assert await stage.values("select frame from keyword_posts order by at") == [(None,), (to_micros(second),)]
+    frame = await stage.frame(1)
+    assert [(each.at,) for each in frame.posts] == [(second - timedelta(minutes=1),)]
+    assert [(each.at,) for each in frame.earlier] == [(second - timedelta(minutes=4),)]
+
+
+async def test_post_found_by_a_search_belongs_to_its_keyword(stage: Stage) -> None:
+    await stage.begin("#flood")
+    await stage.steering.catch_up(NOW)
+    page, choose = said("without the hashtag"), stage.event.queue_filter("hashtag")
+    assert choose is not None
+    async with stage.database.transaction() as tx:
+        saved = await stage.crawled.store.hear(tx, page, service=X, facet=FIREHOSE, call=1, now=NOW)
+        await choose.note(tx, [_task(1, 1, "flood")], page, saved, NOW)
+    assert await stage.values("select methods from keyword_posts") == [(3,)]
+
+
+async def test_names_reach_neither_samples_nor_probes(stage: Stage) -> None:
+    await stage.begin("#flood")
+    page = said("hello @bob")
+    named = structs.replace(page, users=(structs.replace(page.users[0], handle="ann"),))
+    await stage.hear(named, stage.full)
+    async with stage.database.transaction() as tx:
+        await stage.steering.prober.add(tx, stage.steering.frontier, [["#river"]], START, NOW)
+        await stage.event.probe_filter().sift(tx, [_task(1, 2, "river")], named, X, NOW)
+    assert await stage.values("select terms from keyword_samples") == [("hello",)]
+    ((found,),) = await stage.values("select found from keyword_probes")
+    assert "hello" in found
+    assert not any(name in found for name in ("ann", "bob"))
+
+
+async def test_keyword_with_an_erased_name_is_not_followed(stage: Stage) -> None:
+    await stage.begin("#flood", "@ann")
+    async with stage.database.transaction() as tx:
+        await tx.execute("update keyword_methods set state = replace(state, '@ann', '')")
+        methods = await rows.read_methods(tx, 1)
+    assert rows.rank_keywords(methods) == ["#flood"]
+    assert methods[0].state.seeds == ("#flood",)
+
+
+async def test_dropped_method_ends_and_a_new_one_has_a_bit_of_its_own(stage: Stage) -> None:
+    await stage.begin("#flood")
+    for names in (("baseline", "naive"), ("baseline", "rkwa")):
+        async with stage.database.transaction() as tx:
+            await EventCrawl(1, KeywordUse(methods=names), stage.database, most=10).begin(tx, ("#flood",), NOW)
+    assert await stage.values("select name, bit, until is null from keyword_methods order by bit, name") == [
+        ("skwa", 0, False), ("baseline", 1, True), ("naive", 2, False), ("rkwa", 3, True)
+    ]  # fmt: skip
+    assert await stage.values("select count(*) from keywords where until is null and method = 1") == [(0,)]
+    await stage.begin("#flood")
+    assert await stage.values("select name, bit from keyword_methods where until is null order by bit") == [
+        ("skwa", 0), ("baseline", 1)
+    ]  # fmt: skip
+
+
 async def test_edited_post_is_read_again(stage: Stage) -> None:
     await stage.begin("#flood")
     await stage.hear(said("a #flood"), stage.filtered)
@@ -489,6 +550,14 @@ async def test_changed_seeds_enter_and_leave(stage: Stage) -> None:
     assert await stage.values("select distinct term, until_why from keywords where until is not null") == [
         ("#flood", "no longer a seed in the crawl file")
     ]
+
+
+async def test_pinned_seed_stays_when_the_file_drops_it(stage: Stage) -> None:
+    await stage.begin("#flood", "#rain")
+    async with stage.database.transaction() as tx:
+        await apply_order(tx, 1, "pin", "#rain", "ada", NOW)
+    await stage.begin("#flood")
+    assert await stage.values("select distinct term from keywords where until is null order by term") == [("#flood",), ("#rain",)]
 
 
 async def test_orders_apply_at_once_and_are_recorded(stage: Stage) -> None:

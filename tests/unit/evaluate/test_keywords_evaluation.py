@@ -352,6 +352,16 @@ def test_command_reports_the_agreed_keys(tmp_path: Path) -> None:
     assert (seeds["precision"], seeds["recall"]) == (1.0, 1.0)
 
 
+def test_command_below_target_exits_with_1(tmp_path: Path) -> None:
+    """The seeds alone collect all of these events: nothing can be much better."""
+    arguments = ["keywords", "--data", str(write_folder(tmp_path)), "--json"]
+    result = CliRunner().invoke(app, [*arguments, "--method", "baseline", "--method", "burst"])
+    assert result.exit_code == 1
+    targets = json.loads(result.stdout)["targets"]
+    assert not targets["f1 above the best other method"]["is_met"]
+    assert targets["precision"]["is_met"]
+
+
 def test_command_without_data_or_with_unknown_names_is_refused(tmp_path: Path) -> None:
     runner = CliRunner()
     missing = runner.invoke(app, ["keywords", "--data", str(tmp_path / "nothing")])

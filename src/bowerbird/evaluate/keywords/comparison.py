@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from bowerbird.errors import UserError
@@ -34,6 +35,7 @@ from bowerbird.evaluate.keywords.streams import (
     Conditions,
     Data,
     Recording,
+    Stream,
     build_stream,
     read_data,
 )
@@ -42,6 +44,8 @@ from bowerbird.keywords.methods import METHODS, make_method
 OURS = "burst"
 OTHERS = ("baseline", "skwa", "rkwa", "naive")
 READINGS = ("prose", "pseudocode")
+"""The two descriptions of RKwA in the paper."""
+KINDS = ("alone", "crowded")
 TARGETS: Mapping[str, float] = {"f1": 0.80, "precision": 0.85, "calibrated_share": 0.80}
 """Least values for events that are alone, at the conditions of `Conditions()`."""
 MARGIN = 0.15
@@ -115,8 +119,8 @@ def _choose_recordings(data: Data, events: Sequence[str]) -> list[Recording]:
 def _find_grid(name: str) -> list[Options]:
     """Return the options that a method publishes as `GRID` in its module."""
     module = import_module(type(make_method(name)).__module__)
-    grid: Sequence[Options] | None = getattr(module, "GRID", None)
-    if not grid:
+    grid = getattr(module, "GRID", None)
+    if not isinstance(grid, list | tuple):
         raise UserError(f"The method {name!r} publishes no GRID of options.")
     return list(grid)
 
@@ -128,54 +132,47 @@ def compare(
     options: Mapping[str, Sequence[Options]],
     say: Say,
 ) -> dict[str, Any]:
-    """Replay every event to every method, alone and crowded, and report the figures."""
-    events: dict[str, dict[str, Any]] = {each.name: {"seeds": each.seeds} for each in recordings}
-    tried: dict[str, dict[str, list[dict[str, Figures]]]] = {}
-    best: dict[str, dict[str, dict[str, Figures]]] = {}
-    graded: dict[str, dict[str, dict[str, Figures]]] = {}
-    for kind, is_crowded in (("alone", False), ("crowded", True)):
-        tried[kind] = {name: [{} for _ in sets] for name, sets in options.items()}
-        best[kind] = {"best_keywords": {}, "best_hashtags": {}}
-        graded[kind] = {reading: {} for reading in READINGS}
+    """Replay every event to every method, alone and crowded, and report the figures.
+
+    `options` contains the methods and the sets of options from which each may choose."""
+    facts: dict[str, dict[str, Any]] = {each.name: {"seeds": each.seeds} for each in recordings}
+    results: dict[str, dict[str, EventResult]] = {kind: {} for kind in KINDS}
+    for kind in KINDS:
+        surroundings = replace(conditions, is_crowded=kind == "crowded")
         for recording in recordings:
             event = recording.name
-            stream = build_stream(data, recording, replace(conditions, is_crowded=is_crowded))
-            events[event][kind] = stream.facts
-            for name, sets in options.items():
-                for number, each in enumerate(sets):
-                    result = replay(stream, make_method(name, each), probes=conditions.probes)
-                    tried[kind][name][number][event] = measure(stream, result)
-                    if name == "skwa":
-                        for reading in READINGS:
-                            graded[kind][reading][event] = grade_rkwa(stream, result, reading)
-            for name, hashtags_only in (("best_keywords", False), ("best_hashtags", True)):
-                _, best[kind][name][event] = choose_best_keywords(
-                    stream, hashtags_only=hashtags_only
-                )
-            shown = {name: figures[0][event]["f1"] for name, figures in tried[kind].items()}
-            say(f"{event}, {kind}: F1 " + ", ".join(f"{n} {f1:.3f}" for n, f1 in shown.items()))
+            stream = build_stream(data, recording, surroundings)
+            facts[event][kind] = stream.facts
+            results[kind][event] = result = replay_event(stream, options, conditions.probes)
+            shown = (f"{name} {sets[0]['f1']:.3f}" for name, sets in result.methods.items())
+            say(f"{event}, {kind}: F1 {', '.join(shown)}")
 
     methods: dict[str, dict[str, Any]] = {}
+    training = list_training_events(recordings)
     for name, sets in options.items():
         scores = [
             {
-                event: fmean(tried[kind][name][number][event]["f1"] for kind in tried)
-                for event in events
+                event: fmean(results[kind][event].methods[name][number]["f1"] for kind in KINDS)
+                for event in facts
             }
             for number in range(len(sets))
         ]
-        chosen = choose_leave_one_out(scores, list_training_events(recordings))
+        chosen = choose_leave_one_out(scores, training)
         methods[name] = {}
-        for kind in tried:
-            by_event = {event: tried[kind][name][chosen[event]][event] for event in events}
+        for kind in KINDS:
+            by_event = {
+                event: result.methods[name][chosen[event]]
+                for event, result in results[kind].items()
+            }
             methods[name][kind] = {"mean": summarise(by_event), "by_event": by_event}
         if len(sets) > 1:
             methods[name]["options"] = {event: sets[number] for event, number in chosen.items()}
     for name in ("best_keywords", "best_hashtags"):
-        methods[name] = {
-            kind: {"mean": summarise(best[kind][name]), "by_event": best[kind][name]}
-            for kind in best
-        }
+        methods[name] = {}
+        for kind in KINDS:
+            by_event = {event: result.best[name] for event, result in results[kind].items()}
+            methods[name][kind] = {"mean": summarise(by_event), "by_event": by_event}
+
     report: dict[str, Any] = {
         **_headline(methods, "alone"),
         "crowded": _headline(methods, "crowded"),
@@ -184,18 +181,53 @@ def compare(
             "frames": FRAMES,
             "other_events": OTHER_EVENTS,
         },
-        "events": events,
+        "events": facts,
         "methods": methods,
     }
     if "skwa" in options:
         report["published_rkwa"] = {
             "published": {**PUBLISHED, "keywords": PUBLISHED_KEYWORDS},
             **{
-                kind: {reading: summarise_rkwa(by_event) for reading, by_event in each.items()}
-                for kind, each in graded.items()
+                kind: {
+                    reading: summarise_rkwa({e: each.rkwa[reading] for e, each in found.items()})
+                    for reading in READINGS
+                }
+                for kind, found in results.items()
             },
         }
     return report
+
+
+class EventResult(Struct, frozen=True, kw_only=True):
+    """The figures of one event in one stream."""
+
+    methods: Mapping[str, Sequence[Figures]]
+    """By method, for each set of options."""
+    best: Mapping[str, Figures]
+    """Of the keywords that labels choose."""
+    rkwa: Mapping[str, Figures]
+    """Of RKwA by the procedure of its authors, by reading of the paper; empty without SKwA."""
+
+
+def replay_event(
+    stream: Stream, options: Mapping[str, Sequence[Options]], probes: int
+) -> EventResult:
+    """Replay a stream to every method with every set of its options."""
+    replays = {
+        name: [replay(stream, make_method(name, each), probes=probes) for each in sets]
+        for name, sets in options.items()
+    }
+    skwa = replays.get("skwa")
+    return EventResult(
+        methods={
+            name: [measure(stream, one) for one in several] for name, several in replays.items()
+        },
+        best={
+            "best_keywords": choose_best_keywords(stream)[1],
+            "best_hashtags": choose_best_keywords(stream, hashtags_only=True)[1],
+        },
+        rkwa={each: grade_rkwa(stream, skwa[0], each) for each in READINGS} if skwa else {},
+    )
 
 
 def list_training_events(recordings: Sequence[Recording]) -> dict[str, list[str]]:

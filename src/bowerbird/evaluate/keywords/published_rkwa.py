@@ -1,4 +1,4 @@
-"""RKwA graded as its authors graded it: which posts of SKwA it keeps and which it removes.
+"""RKwA graded as its authors graded it: which posts of SKwA it retains and which it removes.
 
 The procedure of Wang, Tokarchuk, Cuadrado and Poslad:
 
@@ -7,10 +7,11 @@ The procedure of Wang, Tokarchuk, Cuadrado and Poslad:
 2. Every keyword that SKwA ever followed belongs to a category with a score: related +3, possibly
    related +1, not related -3, unknown 0. Hashtags that never were keywords have -1.
 3. A post is related if the scores of its hashtags have a sum above 0.
-4. `kept` is the share of SKwA's related posts that RKwA has too, `removed` the share of the others
-   that it does not have.
+4. `kept` is the share of SKwA's related posts that RKwA also has, `removed` the share of the
+   other posts that it does not have.
 
-Five people labelled the authors' keywords. Here the labels of the recorded posts stand in for them.
+Five people labelled the keywords of the authors. Here the labels of keywords are derived from
+those of the recorded posts, see `label_keywords`.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ import numpy as np
 
 from bowerbird.evaluate.keywords.replay import Replay, find_matching, replay
 from bowerbird.evaluate.keywords.streams import FRAMES, Flags, Stream
-from bowerbird.keywords.grading import Category, is_related, score_terms
+from bowerbird.keywords.grading import SCORES, Category, is_related
 from bowerbird.keywords.methods import make_method
 
 PUBLISHED = {"kept": 0.7826, "removed": 0.8690}
 """For one hour of the Olympic Games of 2012."""
 PUBLISHED_KEYWORDS = {"all": 0.1545, "C1": 0.2106, "C2": 0.1161, "C3": 0.0845, "C4": 0.4000}
-"""Share of SKwA's keywords that RKwA kept, by category, in ten minutes of that hour."""
+"""Share of SKwA's keywords that RKwA retained, by category, in ten minutes of that hour."""
 WITHIN = 0.03
 """Largest difference from the published figures that counts as a reproduction."""
 RELATED, POSSIBLY = 0.75, 0.25
@@ -38,7 +39,7 @@ RELATED, POSSIBLY = 0.75, 0.25
 
 
 def grade_rkwa(stream: Stream, skwa: Replay, reading: str) -> dict[str, Any]:
-    """Return what RKwA keeps and removes of SKwA's posts of one event.
+    """Return what RKwA retains and removes of SKwA's posts of one event.
 
     The keywords of a frame filter the posts of the same frame, as in the paper."""
     rkwa = replay(stream, make_method("rkwa", {"reading": reading}), source=skwa)
@@ -52,7 +53,7 @@ def grade_rkwa(stream: Stream, skwa: Replay, reading: str) -> dict[str, Any]:
     is_kept = np.isin(skwa.collected, chosen)
 
     categories = label_keywords(stream, frozenset().union(*skwa.keywords))
-    scores = score_terms({term: (each,) for term, each in categories.items()}, categories)
+    scores = {term: float(SCORES[category]) for term, category in categories.items()}
     is_graded_related = np.array(
         [
             is_related(stream.readings[stream.texts[position]].hashtags, scores)

@@ -49,8 +49,8 @@ def replay(
 ) -> Replay:
     """Replay a stream to a method, frame by frame.
 
-    With `source`, the method reads the posts that another one collected instead of those of its
-    own keywords. This is how the authors of RKwA evaluated it: on the posts of SKwA."""
+    With `source`, the method reads the posts that another one collected instead of those that
+    its keywords match. This is how the authors of RKwA evaluated it: on the posts of SKwA."""
     settings = Settings()
     state = method.begin(stream.seeds, settings)
     keywords = [frozenset(state.keywords)]
@@ -171,8 +171,8 @@ def choose_best_keywords(
 ) -> tuple[list[str], dict[str, Any]]:
     """Return the keywords that labels would choose for the whole stream, and their figures.
 
-    Greedy: the term that raises F1 most comes next, until no term raises it. What a method could
-    reach at best if it knew everything from the beginning, within the limits of a greedy choice."""
+    Greedy: add the term that raises F1 most until no term raises it. A method could reach this if
+    it knew all posts and labels from the beginning."""
     uses = np.bincount(stream.texts, minlength=len(stream.readings))
     hits = np.bincount(stream.texts[stream.is_event], minlength=len(stream.readings))
 

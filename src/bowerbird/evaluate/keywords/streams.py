@@ -1,7 +1,7 @@
 """Recorded events with labels, and the streams in which they are replayed.
 
 A stream contains one recorded event, with the off-topic posts of its recording, among many
-unrelated posts. Rules that keep the evaluation honest:
+unrelated posts. Rules:
 
 - The background is a random share of the whole stream. It never depends on labels.
 - Unrelated posts are spread evenly over the event, with mild random variation; their number
@@ -114,7 +114,7 @@ class Conditions(Struct, frozen=True, kw_only=True):
     ratio: int = 40
     """Unrelated posts for each post of the event."""
     share: float = 0.25
-    """Part of the stream that the background shows."""
+    """Part of the stream that the background contains."""
     language: str = "mixed"
     """Of the unrelated posts: `mixed`, or `own`, the language of the event."""
     is_crowded: bool = False
