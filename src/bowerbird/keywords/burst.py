@@ -7,10 +7,10 @@ Every frame:
 2. A regression learns what distinguishes A from U (`likeness.py`).
 3. Candidates occur in A and S, and more often in A than in ordinary posts (`reference.py`).
 4. The precision of each keyword and of the most promising candidates is estimated from the posts
-   that no other keyword brings: from their number and from their scores (`evidence.py`).
+   that no other keyword matches: from their number and from their scores (`evidence.py`).
 5. Keywords leave whose precision is low.
 6. Terms enter whose precision is high enough with 80 % probability, the most useful first. After
-   each entry the others are judged again without the posts that it brings.
+   each entry the others are judged again without the posts that it matches.
 7. The precision of the collection follows from that of its keywords.
 """
 
@@ -70,6 +70,8 @@ ENTRY_PRECISION, HASHTAG_DISCOUNT = 0.6, 0.15
 EXIT_PRECISION = 0.4
 USUAL_PRECISION, USUAL_WEIGHT = Estimate(mean=0.88, low=0.75, high=0.96), 20
 """What keywords have on average, and as how many posts it counts beside those of a keyword."""
+CROWDED, CROWDING_DECAY = 0.008, 0.97
+"""Crowding from which on the burst counts less, and the part of it that lasts for a frame."""
 REMEMBERED = 1_000
 """Candidates whose last estimate is remembered."""
 
@@ -89,6 +91,8 @@ class Memory(Struct, array_like=True):
     fitted_frame: int = 0
     candidates: dict[str, tuple[float, int]] = {}
     """The last upper bound of the precision, and the posts it rests on."""
+    crowding: float = 0.0
+    """The highest recent share of background texts with a bursting term but no keyword."""
     claim: tuple[int, float, float, float] = (0, 0.0, 0.0, 0.0)
     """Posts of the collection, and how many of them belong to the event: mean, low and high."""
 
@@ -114,6 +118,7 @@ class Burst:
         estimates: dict[str, Estimate] = {}
         evidence: dict[str, Evidence] = {}
         candidates: dict[str, int] = {}
+        numbers: dict[str, float] = {}
 
         has_event = texts.is_anchored.sum() >= MIN_SEED_TEXTS
         if has_event:
@@ -122,13 +127,15 @@ class Burst:
             model = get_model(memory, state, texts)
             judged = [*candidates][:JUDGED]
             judged += [term for term in texts.probes if term in candidates and term not in judged]
-            judge = Judge(frame, texts, model, judged)
+            judge = Judge(frame, texts, model, judged, memory.crowding > CROWDED)
             state, exits = drop_keywords(state, judge, settings)
             evidence = judge.evidence
             estimates = {term: judge.estimate(term, each) for term, each in evidence.items() if each.posts >= MIN_POSTS}
             room = count_room(state, exits, settings)
             entries = self._add_keywords(judge, candidates, evidence, estimates, room)
             remember_candidates(memory, estimates)
+            memory.crowding = max(judge.share_bursting(), CROWDING_DECAY * memory.crowding)
+            numbers["crowding"] = round(memory.crowding, 4)
 
         claim = claim_precision(memory, state, counts)
         after = apply_changes(state, frame, entries.values(), exits, counts.total)
@@ -143,6 +150,7 @@ class Burst:
             candidates=self._list_candidates(entries, estimates, evidence, frame, counts, settings),
             probes=tuple(term for term in candidates if term not in entries)[:PROBED],
             precision=claim,
+            numbers=numbers,
         )
 
     def _rank_candidates(self, state: State, texts: FrameTexts, memory: Memory, settings: Settings) -> dict[str, int]:
@@ -183,7 +191,7 @@ class Burst:
         estimates: dict[str, Estimate],
         room: int,
     ) -> dict[str, Change]:
-        """Return the entries; update evidence and estimates without the posts that they bring."""
+        """Return the entries; update evidence and estimates without the posts that they match."""
         entries: dict[str, Change] = {}
         waiting = dict(estimates)
         while len(entries) < room:

@@ -2,7 +2,7 @@
 
 The precision of a term is the share `m` of its posts that belong to the event. Two signs are
 combined: whether the term is used more than normally (burst), and whether the posts that only this
-term brings look like those of the event (likeness)."""
+term matches look like those of the event (likeness)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MIN_BURST = 0.5
 UNKNOWN_BURST = 0.5
 """Where the volume of the network is unknown."""
 BURSTING, MIN_BURSTING_POSTS = 0.7, 3
-"""Burst and posts of a candidate whose texts stand apart in the density of other posts."""
+"""Burst and posts of a candidate that count as another event in the density of other posts."""
 BINS = 8
 SMOOTHING = 0.5
 MIN_OWN_TEXTS = 8
@@ -46,7 +46,8 @@ BURSTING_SHARE = 0.6
 GRID: Floats = np.linspace(0, 1, 41)
 """Values of the precision for which the posterior is computed."""
 LIKENESS_WEIGHT = 0.8
-BURST_WEIGHT = 11.0
+BURST_WEIGHT, CROWDED_BURST_WEIGHT = 11.0, 8.0
+"""Posts that the burst counts for; fewer in crowded times, when other events burst as well."""
 FULL_BURST_POSTS = 10
 """Posts from which on the burst has its full weight."""
 MAX_LIKENESS_POSTS, MIN_LIKENESS_POSTS = 80, 3
@@ -135,7 +136,7 @@ class ScoredTexts:
 
 
 class Evidence(Struct, frozen=True):
-    """The posts that a term brings and no other keyword does, and the burst of the term."""
+    """The posts that a term matches and no other keyword does, and the burst of the term."""
 
     scored: ScoredTexts
     numbers: Ints
@@ -158,8 +159,15 @@ class Evidence(Struct, frozen=True):
 class Judge:
     """Estimates the precision of keywords and candidates from the texts of one frame."""
 
-    def __init__(self, frame: Frame, texts: FrameTexts, model: Model, candidates: Sequence[str]) -> None:
-        self._frame, self._texts = frame, texts
+    def __init__(
+        self,
+        frame: Frame,
+        texts: FrameTexts,
+        model: Model,
+        candidates: Sequence[str],
+        is_crowded: bool = False,
+    ) -> None:
+        self._frame, self._texts, self._is_crowded = frame, texts, is_crowded
         self._collected = ScoredTexts(texts.collected, model)
         self._background = ScoredTexts(texts.background, model)
         self._probes = {term: ScoredTexts(each, model) for term, each in texts.probes.items()}
@@ -192,7 +200,7 @@ class Judge:
         """Return the weights of other texts, without and with a bursting candidate.
 
         Without one, a text counts more the more words it shares with the event: it is what a
-        wrong candidate would bring."""
+        wrong candidate would match."""
         texts = self._texts
         tokens: set[str] = set()
         for number in np.flatnonzero(texts.is_event):
@@ -223,10 +231,11 @@ class Judge:
     def find_own_evidence(self, keyword: str, since: datetime | None) -> Evidence:
         """Return the posts that a keyword alone has collected since it entered."""
         start = self._first if since is None else max(self._first, since.timestamp())
-        if len(self._frame.earlier) >= HISTORY:
-            start = max(start, self._frame.earlier[0].at.timestamp())
+        times = self._texts.collected.times
+        if len(self._frame.earlier) + len(self._frame.posts) >= HISTORY:
+            start = max(start, float(times[0]))
         numbers = self._own_texts.get(keyword, NONE)
-        numbers = numbers[self._texts.collected.times[numbers] >= start]
+        numbers = numbers[times[numbers] >= start]
         return Evidence(self._collected, numbers, self._expect(start, ordinary_share(keyword)))
 
     def _expect(self, start: float, share: float) -> float | None:
@@ -266,7 +275,15 @@ class Judge:
         newest = evidence.numbers[-MAX_LIKENESS_POSTS:]
         bins = evidence.scored.bins_without(kin, self._edges)[newest]
         counts = np.bincount(bins, minlength=BINS)
-        return estimate_precision(event, others, counts, burst, evidence.posts)
+        weight = CROWDED_BURST_WEIGHT if self._is_crowded else BURST_WEIGHT
+        return estimate_precision(event, others, counts, burst, evidence.posts, weight)
+
+    def share_bursting(self) -> float:
+        """Return the part of the other texts that contain a bursting term but no keyword.
+
+        Where it stays high after the entries of a frame, other events burst as well."""
+        is_left = self._texts.background.is_free & (self._bursting > 0)
+        return float(is_left.sum() / self._texts.is_other.sum())
 
     def cover(self, entered: str) -> set[str]:
         """Mark the texts that a new keyword matches; return the candidates that they contain."""
@@ -300,12 +317,14 @@ def measure_density(bins: Ints, weights: NDArray[np.generic]) -> Floats:
     return np.asarray(counts / counts.sum())
 
 
-def estimate_precision(event: Floats, others: Floats, counts: Ints, burst: float, posts: int) -> Estimate:
+def estimate_precision(
+    event: Floats, others: Floats, counts: Ints, burst: float, posts: int, burst_weight: float = BURST_WEIGHT
+) -> Estimate:
     """Return the posterior of the precision from the scores of posts and from the burst.
 
     `event` and `others` are the densities of scores of posts that belong to the event and of
     those that do not; `counts` are the term's posts in each bin."""
-    weight = BURST_WEIGHT * min(1.0, posts / FULL_BURST_POSTS)
+    weight = burst_weight * min(1.0, posts / FULL_BURST_POSTS)
     log_posterior = weight * (burst * np.log(GRID + 0.01) + (1 - burst) * np.log(1.01 - GRID))
     if counts.sum() >= MIN_LIKENESS_POSTS:
         mixtures = np.outer(GRID, event) + np.outer(1 - GRID, others)

@@ -1,7 +1,7 @@
 """How frequent a term is in ordinary posts, by a table that is part of the package.
 
 `reference.bin` contains the greatest relative frequency of each word over 15 languages, counted in
-84,000 tweets of 2013 and later that have nothing to do with an event. Words of one or two posts
+82,000 tweets of 2013 and later that have nothing to do with an event. Words of one or two posts
 are left out, as are mentions and links. `benchmarks/keyword_reference.py` builds it."""
 
 from __future__ import annotations

@@ -109,6 +109,8 @@ def test_bursting_word_whose_posts_are_about_something_else_stays_out() -> None:
     decision = decide(frame)
     verdicts = {each.term: each.verdict for each in decision.candidates}
     assert verdicts["quixel"] == "unlike the event"
+    # What bursts and stays out is a sign of other events at the same time.
+    assert decision.numbers["crowding"] > 0.1 > decide(Network().first()).numbers["crowding"]
     assert "quixel" not in decision.state.keywords
 
 
