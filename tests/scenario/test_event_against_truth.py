@@ -1,14 +1,17 @@
-"""Flow `event` with the default method in simulated worlds: what it collects, against the truth."""
+"""Flow `event` with the default method in simulated worlds: what it collects, against the truth, and what the demo shows."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bowerbird.clock import VirtualClock, run_virtual
+from bowerbird.cli.demo_stage.others import event as demo_event
+from bowerbird.clock import VirtualClock, run_virtual, to_micros
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.flows.keywords import KeywordUse
+from bowerbird.ports import Row
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.simulated.world.posts.events import planned_event
@@ -72,3 +75,29 @@ def test_event_crawl_collects_most_of_the_event_and_little_else(seed: int, town:
     assert recall > 0.6
     assert measured["baseline"][0] > 0.95
     assert recall > 1.7 * measured["baseline"][1]
+
+
+_ENTRIES_AND_EXITS = """
+select m.name, k.term, k.why, k.until <= ? as has_left, k.until_why from keywords k join keyword_methods m on m.method = k.method
+where k.since <= ? and k.why <> 'seed'
+"""
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in (2, 3, 4))])
+def test_demo_event_within_two_minutes_keywords_enter_and_one_leaves_again(seed: int) -> None:
+    async def main(clock: VirtualClock) -> Sequence[Row]:
+        other = demo_event(clock.now(), seed)
+        laboratory = Laboratory(other.setup, clock)
+        keywords = other.crawl_file[other.crawl_file.index("[keywords]") :]
+        plan = laboratory.plan('flow = "event"', other.seeds(laboratory.service), f'stop.duration = "2m"\n{keywords}')
+        async with laboratory.crawl(plan) as crawl:
+            soon = to_micros(clock.now() + timedelta(minutes=2))
+            await laboratory.run(crawl)
+            async with crawl.database.reading() as tx:
+                return await tx.fetch(_ENTRIES_AND_EXITS, soon, soon)
+
+    keywords = run_virtual(main, start=datetime(2026, 3, 1, 12, tzinfo=UTC))
+    assert len({row["term"] for row in keywords if row["name"] == DEFAULT and not row["term"].startswith("#")}) >= 2
+    assert any(row["has_left"] for row in keywords)
+    assert all(row["why"] for row in keywords)
+    assert all(row["until_why"] for row in keywords if row["has_left"])

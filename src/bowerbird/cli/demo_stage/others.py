@@ -62,9 +62,9 @@ base = "{base}"
 methods = ["skwa", "burst"]
 frame = "10s"
 min_frequency = 2
-quiet_frames = 3
+quiet_frames = 2
 """
-_EVENT_SCALE = timedelta(seconds=30)
+_EVENT_SCALE = timedelta(seconds=25)
 _EVENT_BEGAN = timedelta(seconds=10)
 """Before the demo."""
 

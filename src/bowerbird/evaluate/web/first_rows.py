@@ -20,7 +20,7 @@ _WORDS: Mapping[str, Mapping[str, Any]] = {
     "judgements": {"judge": "community", "subject": "user", "value": "yes", "evidence": '{"words": ["x"]}'},
     "judgement_history": {"judge": "community", "value": "yes", "evidence": '{"words": ["x"]}'},
     "keyword_candidates": {"counts": "[1]", "numbers": '{"lift": 1.0}', "together": '{"x": 1}'},
-    "keyword_decisions": {"posts": "[1]", "background": "[1]", "numbers": "{}"},
+    "keyword_decisions": {"posts": "[1]", "background": "[1]", "precision": None, "numbers": "{}"},
     "keyword_labels": {"label": "C1"},
     "keyword_methods": {"name": "skwa", "options": "{}", "state": "{}", "until": None},
     "keyword_orders": {"said": "pin"},

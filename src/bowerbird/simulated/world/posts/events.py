@@ -16,7 +16,7 @@ The shares are those of 15 recorded events (CrisisLex T6 and CrisisNLP, on-topic
 | hashtags of which 95 % come after the first 15 % of the event | .09 | `NEWS` |
 
 The recordings cannot show that others take over a hashtag, because only posts about the event were labelled. Here `LIVE` is taken
-over: when the event has passed its peak, two to three times as many posts about something else carry it as had carried it before.
+over: when the event has passed its peak, four to five times as many posts about something else carry it as had carried it before.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _SCALE = timedelta(hours=5)
 SHAPE = 1.6
 _TAKEN_OVER = 1.6, 4.0
 """When others use the hashtag `LIVE`, in units of the scale."""
-_TAKEN_OVER_POSTS = 0.08
+_TAKEN_OVER_POSTS = 0.15
 """Posts of others with the hashtag `LIVE`, as a share of `Event.posts`."""
 
 _TAGGED = 0.48
