@@ -49,7 +49,7 @@ from bowerbird.keywords.values import (
     Settings,
     State,
 )
-from bowerbird.model.terms import Kind, Matcher, family, kind_of
+from bowerbird.model.terms import Kind, Matcher, kind_of
 
 MIN_SEED_TEXTS, MIN_OTHER_TEXTS = 6, 20
 """Texts of S and U that a first decision needs."""
@@ -163,7 +163,6 @@ class Burst:
             if texts.is_anchored[number]:
                 anchored |= terms
         size = int(texts.is_event.sum())
-        seed_families = {family(seed) for seed in state.seeds}
         promises: dict[str, float] = {}
         for term, count in in_event.items():
             share = ordinary_share(term)
@@ -174,7 +173,6 @@ class Burst:
                 and share < MAX_SHARE
                 and (self._has_words or kind_of(term) is Kind.HASHTAG)
                 and is_specific(term)
-                and family(term) not in seed_families
                 and not is_implied(term, state.keywords)
                 and may_enter(state, term, settings)
             ):
