@@ -68,8 +68,8 @@ MIN_POSTS = 4
 ENTRY_PRECISION, HASHTAG_DISCOUNT = 0.6, 0.15
 """Lower bound of the precision that a term needs to enter; hashtags need less."""
 EXIT_PRECISION = 0.4
-USUAL_PRECISION, USUAL_WEIGHT = Estimate(mean=0.88, low=0.75, high=0.96), 20
-"""What keywords have on average, and as how many posts it counts beside those of a keyword."""
+USUAL_PRECISION = Estimate(mean=0.8, low=0.7, high=0.9)
+"""Of keywords that have no estimate yet."""
 CROWDED, CROWDING_DECAY = 0.008, 0.97
 """Crowding from which on the burst counts less, and the part of it that lasts for a frame."""
 REMEMBERED = 1_000
@@ -347,7 +347,7 @@ def remember_candidates(memory: Memory, estimates: Mapping[str, Estimate]) -> No
 
 def claim_precision(memory: Memory, state: State, counts: Counts) -> Estimate | None:
     """Estimate the precision of the whole collection: each post counts by its best keyword."""
-    known = {term: calibrate(keyword.precision) for term, keyword in state.keywords.items()}
+    known = {term: keyword.precision or USUAL_PRECISION for term, keyword in state.keywords.items()}
     posts, mean, low, high = memory.claim
     for carried in counts.keywords:
         if carried:
@@ -362,22 +362,6 @@ def claim_precision(memory: Memory, state: State, counts: Counts) -> Estimate | 
 
 def _order(estimate: Estimate) -> tuple[float, float, float]:
     return estimate.mean, estimate.low, estimate.high
-
-
-def calibrate(estimate: Estimate | None) -> Estimate:
-    """Return an estimate that is drawn to what keywords have on average, the more the fewer posts."""
-    if estimate is None:
-        return USUAL_PRECISION
-    own = estimate.posts / (estimate.posts + USUAL_WEIGHT)
-    mean, low, high = (
-        own * ours + (1 - own) * usual
-        for ours, usual in zip(
-            (estimate.mean, estimate.low, estimate.high),
-            (USUAL_PRECISION.mean, USUAL_PRECISION.low, USUAL_PRECISION.high),
-            strict=True,
-        )
-    )
-    return Estimate(mean=mean, low=low, high=high, posts=estimate.posts)
 
 
 def decode_memory(content: bytes) -> Memory:
