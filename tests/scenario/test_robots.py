@@ -188,7 +188,7 @@ def test_a_robot_that_is_off_asks_nothing_and_takes_along_what_only_it_feeds() -
         off = "stop.calls = 150\nflow.facets.thread.on = false\nflow.facets.profile.on = false"
         async with laboratory.crawl(plan(laboratory, off)) as crawl:
             await laboratory.run(crawl)
-            assert set(await queues(crawl)) == {"following", "followers", "timeline", "reposts", "tags"}
+            assert set(await queues(crawl)) == {"following", "followers", "timeline", "posts", "reposts", "tags"}
 
     simulated("weibo", work)
 
@@ -206,7 +206,7 @@ def test_a_handle_is_looked_up_and_starts_the_relation_robot() -> None:
 
 
 def test_each_robot_may_have_a_credential_of_its_own() -> None:
-    robots = {"following": 1, "followers": 1, "profile": 2, "timeline": 3, "reposts": 3, "thread": 4, "tags": 5}
+    robots = {"following": 1, "followers": 1, "profile": 2, "timeline": 3, "posts": 3, "reposts": 3, "thread": 4, "tags": 5}
 
     async def work(laboratory: Laboratory) -> None:
         own = "\n".join(f'flow.facets.{facet}.credentials = ["user{number}"]' for facet, number in robots.items())

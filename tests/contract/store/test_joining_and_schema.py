@@ -41,9 +41,15 @@ _OTHER_NAMES = (
 _OTHER_NUMBERS = frozenset(_OTHER_NAMES.split())
 """Columns of these names hold no number of an account or post, in whatever table."""
 _ALONE = frozenset(
-    {("inputs", "number"), ("quarantine_names", "name"), ("quarantine", "source"), ("quarantine_sources", "source")}
+    {
+        ("community_models", "judged"),
+        ("inputs", "number"),
+        ("quarantine_names", "name"),
+        ("quarantine", "source"),
+        ("quarantine_sources", "source"),
+    }
 )
-"""Nor do these: a line of a file, a hash, what items could not be read of. In other tables their names say nothing."""
+"""Nor do these: a count, a line of a file, a hash, what items could not be read of. In other tables their names say nothing."""
 _JUDGED = """
 insert into judgements (judge, subject, id, value, reason, strength, confidence, evidence, version, at, call)
 values ('place', 'user', ?, ?, 'profile', 1, 1, '{}', '1', 1, 1)
