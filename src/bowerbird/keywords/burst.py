@@ -16,16 +16,18 @@ Every frame:
 
 from __future__ import annotations
 
+import zlib
 from collections import Counter
 from collections.abc import Mapping
+from itertools import compress
 from math import log
-from zlib import compress, decompress
 
 import msgspec
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bowerbird.keywords.controls import add_background, choose_controls, mix_probes
 from bowerbird.keywords.counting import Counts, count_posts, count_slots, count_together
 from bowerbird.keywords.evidence import MIN_BURST, Evidence, FrameTexts, Judge
 from bowerbird.keywords.keyword_set import (
@@ -110,6 +112,9 @@ class Burst:
 
     def decide(self, state: State, frame: Frame, settings: Settings) -> Decision:
         counts = count_posts(state, frame, settings)
+        has_background = bool(frame.background)
+        if not has_background:
+            frame = add_background(frame)
         state = add_posts(state, counts.total, settings)
         memory = decode_memory(state.memory)
         texts = FrameTexts(state, frame)
@@ -137,6 +142,10 @@ class Burst:
             memory.crowding = max(judge.share_bursting(), CROWDING_DECAY * memory.crowding)
             numbers["crowding"] = round(memory.crowding, 4)
 
+        controls: list[str] = []
+        if candidates and not has_background:
+            event = compress(texts.collected.readings, texts.is_event)
+            controls = choose_controls(event, state.frames)
         claim = claim_precision(memory, state, counts)
         after = apply_changes(state, frame, entries.values(), exits, counts.total)
         keywords = {
@@ -148,7 +157,7 @@ class Burst:
             entries=tuple(entries.values()),
             exits=exits,
             candidates=self._list_candidates(entries, estimates, evidence, frame, counts, settings),
-            probes=tuple(term for term in candidates if term not in entries)[:PROBED],
+            probes=mix_probes(controls, [term for term in candidates if term not in entries])[:PROBED],
             precision=claim,
             numbers=numbers,
         )
@@ -365,8 +374,8 @@ def _order(estimate: Estimate) -> tuple[float, float, float]:
 
 
 def decode_memory(content: bytes) -> Memory:
-    return msgspec.msgpack.decode(decompress(content), type=Memory) if content else Memory()
+    return msgspec.msgpack.decode(zlib.decompress(content), type=Memory) if content else Memory()
 
 
 def encode_memory(memory: Memory) -> bytes:
-    return compress(msgspec.msgpack.encode(memory), 1)
+    return zlib.compress(msgspec.msgpack.encode(memory), 1)

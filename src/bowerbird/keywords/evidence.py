@@ -93,16 +93,13 @@ class Texts:
 
 
 class FrameTexts:
-    """The texts of a frame: collected ones, those of the background, and those of each probe.
-
-    Without a background, the texts that probes found take its place."""
+    """The texts of a frame: collected ones, those of the background, and those of each probe."""
 
     def __init__(self, state: State, frame: Frame) -> None:
         matcher = Matcher(state.keywords)
         self.collected = Texts((*frame.earlier, *frame.posts), matcher)
         self.probes = {probe.term: Texts(probe.posts, matcher) for probe in frame.probes}
-        background = frame.background or [post for probe in frame.probes for post in probe.posts]
-        self.background = Texts(background, matcher)
+        self.background = Texts(frame.background, matcher)
         anchors = {*state.seeds, *state.pinned}
         sure = {
             term

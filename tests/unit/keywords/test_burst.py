@@ -135,26 +135,39 @@ def test_keyword_that_turns_to_noise_leaves() -> None:
     assert "#flood" in state.keywords
 
 
-def test_without_a_background_the_seeds_stay_alone_and_probes_are_requested() -> None:
-    decision = decide(Network().first(has_background=False))
+def test_without_a_background_controls_and_candidates_are_probed() -> None:
+    decision = decide(without_background(Network(), 0))
     assert set(decision.state.keywords) == {"#flood"}
-    assert "zorblat" in decision.probes
+    assert decision.probes[0] == "about"
+    assert {"zorblat", "shelter"} <= set(decision.probes[1:])
     assert len(decision.probes) <= 20
 
 
-def test_without_a_background_probes_decide() -> None:
+def test_without_a_background_a_term_enters_by_its_probe_and_a_control() -> None:
     network = Network()
-    first = network.first(has_background=False)
+    first, second = without_background(network, 0), without_background(network, 1)
     state = decide(first).state
-    answers = []
-    for term, patterns in (("zorblat", EVENT), ("rises", EVENT), ("families", ELSEWHERE)):
-        texts = [network.text(patterns, term) for _ in range(40)]
-        answers.append(Probe(term=term, at=first.end, posts=tuple(post(text, first.end) for text in texts)))
-    second = msgspec.structs.replace(network.first(1, has_background=False), earlier=first.posts, probes=tuple(answers))
-    decision = decide(second, state)
-    assert "families" not in decision.state.keywords
-    verdicts = {each.term: each.verdict for each in decision.candidates}
-    assert {"zorblat", "families"} <= verdicts.keys()
+
+    def answer(term: str, patterns: tuple[str, ...], span: timedelta) -> Probe:
+        """Forty posts, evenly over `span`."""
+        times = [second.start - span * (39 - number) / 39 for number in range(40)]
+        return Probe(term=term, at=second.start, posts=tuple(post(network.text(patterns, term), at) for at in times))
+
+    candidates = (
+        answer("zorblat", EVENT, timedelta(minutes=10)),
+        answer("bridge", ELSEWHERE, timedelta(minutes=10)),
+    )
+    control = answer("about", ELSEWHERE, timedelta(minutes=5))
+    without = msgspec.structs.replace(second, earlier=first.posts, probes=candidates)
+    assert not decide(without, state).entries
+    decision = decide(msgspec.structs.replace(without, probes=(control, *candidates)), state)
+    assert {entry.term for entry in decision.entries} == {"zorblat"}
+    assert {each.term: each.verdict for each in decision.candidates}["bridge"] == "unlike the event"
+
+
+def without_background(network: Network, number: int) -> Frame:
+    collected = [network.text(EVENT, "about #flood") for _ in range(40)]
+    return network.frame(number, collected, [], has_background=False)
 
 
 def test_few_posts_change_nothing() -> None:

@@ -75,7 +75,7 @@ def replay(
             posts=tuple(map(stream.post, matching)),
             earlier=tuple(map(stream.post, collected[-HISTORY:])),
             background=tuple(map(stream.post, shown.tolist())),
-            volumes=tuple(round(count / stream.share) for count in counts),
+            volumes=tuple(round(count / stream.share) for count in counts) if stream.share else (),
             probes=answers,
             load=Load(used=len(matching)),
         )

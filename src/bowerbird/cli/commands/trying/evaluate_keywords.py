@@ -22,7 +22,7 @@ def keywords(
     ratio: Annotated[int, typer.Option(min=1, max=1_000, help="Unrelated posts for each post of the event.")] = 40,
     share: Annotated[
         float,
-        typer.Option(min=0.0001, max=1.0, help="Part of the stream that the background shows."),
+        typer.Option(min=0.0, max=1.0, help="Part of the stream that the background shows; 0: none, as on X."),
     ] = 0.25,
     language: Annotated[str, typer.Option(metavar="own|mixed", help="Languages of the unrelated posts.")] = "mixed",
     events: Annotated[
