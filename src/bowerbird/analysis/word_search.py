@@ -9,7 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 MAX_WORDS = 100
 MAX_WORD_LENGTH = 100
-_WORD = re.compile(r"\w+")
+MARKS = "".join(chr(code) for code in range(0x300, 0x2000) if unicodedata.category(chr(code))[0] == "M")
+"""Accents and vowel signs, which belong to the letter before them although `\\w` excludes them."""
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+"""Thai, Lao, Burmese, Khmer, Japanese and Chinese letters: blanks do not separate these words."""
+_WORD = re.compile(rf"(?:\w[{MARKS}]*)+")
 _REPEATED = re.compile(r"(.)\1+")
 _CACHE_SIZE = 200_000
 
@@ -23,8 +27,10 @@ def word_pattern(words: Sequence[str]) -> re.Pattern[str]:
     patterns = []
     for word in ordered:
         inner = r"\s+".join(re.escape(each) for each in word.split())
-        end = r"(?!\w)" if word[-1].isalnum() or word[-1] == "_" else ""
-        patterns.append(rf"(?<!\w){inner}{end}")
+        begin = "" if re.match(f"[{_UNSPACED}]", word) else rf"(?<![^\W{_UNSPACED}])(?<![{MARKS}])"
+        is_closed = re.search(rf"[\w{MARKS}]$", word) and not re.search(f"[{_UNSPACED}]$", word)
+        end = rf"(?![^\W{_UNSPACED}]|[{MARKS}])" if is_closed else ""
+        patterns.append(f"{begin}{inner}{end}")
     return re.compile("|".join(patterns) or r"(?!)", re.IGNORECASE)
 
 
@@ -35,9 +41,11 @@ def clean_words(words: Iterable[str]) -> list[str]:
 
 
 def fold_spelling(text: str) -> str:
-    """Return the letters without case, accents and repetitions: what two spellings of a name have in common."""
+    """Return the letters without case, accents and repetitions: what two spellings have in common."""
     decomposed = unicodedata.normalize("NFKD", text.casefold())
-    return _REPEATED.sub(r"\1", "".join(each for each in decomposed if each.isalnum()))
+    # The marks after the accents are vowels in other scripts.
+    letters = (each for each in decomposed if each.isalnum() or (each in MARKS and each > "\u036f"))
+    return _REPEATED.sub(r"\1", "".join(letters))
 
 
 class Spellings:
@@ -45,7 +53,9 @@ class Spellings:
 
     def __init__(self, words: Sequence[str]) -> None:
         self._known = {" ".join(word.casefold().removeprefix("#").split()) for word in words}
-        self._folded = {fold_spelling(word) for word in words} - {""}
+        folded = map(fold_spelling, words)
+        # One letter, such as that of `C++`, resembles too much.
+        self._folded = {word for word in folded if len(word) > 1}
         self._phrases = [[fold_spelling(each) for each in word.split()] for word in words if len(word.split()) > 1]
         self._lengths = sorted({len(word.split()) for word in words} | {1})
         self._is_near_cache: dict[str, bool] = {}
@@ -95,7 +105,7 @@ def _is_similar(one: str, other: str) -> bool:
 
 
 def edit_distance(one: str, other: str, most: int) -> int:
-    """Return the number of letters to change, insert, delete or swap with a neighbour; `most + 1` if it is more than `most`."""
+    """Return the number of letters to change, insert, delete or swap with a neighbour; at most `most + 1`."""
     before: list[int] = []
     last = list(range(len(other) + 1))
     for row, letter in enumerate(one, 1):
@@ -108,4 +118,4 @@ def edit_distance(one: str, other: str, most: int) -> int:
         if min(line) > most:
             return most + 1
         before, last = last, line
-    return last[-1]
+    return min(last[-1], most + 1)

@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from bowerbird.analysis.places.gazetteer import Entry, Level
-from bowerbird.analysis.places.resolver import MIN_CONFIDENCE, Candidate, Resolver
+from bowerbird.analysis.places.resolver import MAX_PROSE, MIN_CONFIDENCE, Candidate, Resolver
 from bowerbird.errors import UserError
 from bowerbird.model import Area, Box, Finding, Judgement, Place, Post, PostKind, Ruling, Seen, Source, Subject, User
 
 _ACCOUNT_SOURCES = frozenset({Source.PROFILE, Source.TEXT})
 _REVIEWED = frozenset(source.value for source in _ACCOUNT_SOURCES)
+_MIN_NAME_CONFIDENCE = 0.45
+"""For the name of an area, which is meant as one: less than for a profile, which may be a joke."""
 _MARGIN = 0.05
 """Degrees around the outermost towns of a country or region."""
 
@@ -28,7 +30,7 @@ class PlaceClassifier:
     def __init__(self, areas: Sequence[Area], resolver: Resolver) -> None:
         self._areas = tuple(areas)
         self._resolver = resolver
-        self._in_description = lru_cache(maxsize=50_000)(lambda text: resolver.in_description(text))
+        self._in_description = lru_cache(maxsize=50_000)(resolver.in_description)
 
     def judge(self, seen: Seen) -> Ruling:
         return Ruling(
@@ -42,7 +44,7 @@ class PlaceClassifier:
             return ()
         if user.location and (found := _probable(self._resolver.resolve(user.location))):
             return self._findings(found, Source.PROFILE)
-        described = self._in_description(user.description) if user.description else None
+        described = self._in_description(user.description[:MAX_PROSE]) if user.description else None
         return self._findings(_probable([described]), Source.TEXT) if described else ()
 
     def locate_post(self, post: Post, author: User | None) -> Sequence[Finding]:
@@ -52,8 +54,8 @@ class PlaceClassifier:
         """
         if post.kind is PostKind.REPOST or (author is not None and author.opts_out):
             return ()
-        if post.place is not None:
-            return self._locate_place(post.place)
+        if post.place is not None and (found := self._locate_place(post.place)) is not None:
+            return found
         by_author = self.locate_user(author) if author is not None else ()
         by_location = [each for each in by_author if each.source is Source.PROFILE]
         if by_location or not post.text:
@@ -69,16 +71,20 @@ class PlaceClassifier:
 
     def _label_posts(self, seen: Seen) -> Iterator[Judgement]:
         for known, author, post in seen.posts():
+            if author in seen.hidden:
+                continue
             for finding in self.locate_post(post, seen.profiles.get(author)):
                 yield _label(finding, Subject.POST, known)
                 if finding.source not in _ACCOUNT_SOURCES:
                     # The author was at the place of the post, whatever the profile says.
                     yield _label(finding, Subject.USER, author)
 
-    def _locate_place(self, place: Place) -> Sequence[Finding]:
+    def _locate_place(self, place: Place) -> Sequence[Finding] | None:
+        """Return the areas of the place of a post; None for a name that is no place."""
         if place.longitude is None or place.latitude is None:
             text = ", ".join(filter(None, (place.name, place.country)))
-            return self._findings(_probable(self._resolver.resolve(text))[:1], Source.PLACE)
+            best = self._resolver.best(text)
+            return self._findings([best], Source.PLACE) if best else None
         point = place.longitude, place.latitude
         needs_town = any(area.country for area in self._areas)
         town = self._resolver.gazetteer.nearest(*point) if needs_town else None
@@ -100,7 +106,7 @@ class PlaceClassifier:
 
 def find_area(name: str, resolver: Resolver) -> Area:
     """Return the city, region or country of that name; raise `UserError` if none is certain enough."""
-    found = resolver.best(name, 0.45)
+    found = resolver.best(name, _MIN_NAME_CONFIDENCE)
     box = found.entry.box if found else None
     if found is None or box is None:
         example = "box = [-9.5, 38.6, -9.0, 38.9]"
