@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 MAX_WORDS = 100
 MAX_WORD_LENGTH = 100
@@ -58,7 +59,7 @@ class Spellings:
         self._folded = {word for word in folded if len(word) > 1}
         self._phrases = [[fold_spelling(each) for each in word.split()] for word in words if len(word.split()) > 1]
         self._lengths = sorted({len(word.split()) for word in words} | {1})
-        self._is_near_cache: dict[str, bool] = {}
+        self._is_near = lru_cache(maxsize=_CACHE_SIZE)(self._resembles_known)
         self._authors: defaultdict[str, set[int]] = defaultdict(set)
         self._posts: defaultdict[str, int] = defaultdict(int)
 
@@ -76,21 +77,14 @@ class Spellings:
         rows = [(spelling, self._posts[spelling], len(who)) for spelling, who in self._authors.items() if len(who) >= people]
         return sorted(rows, key=lambda row: (-row[1], row[0]))[:most]
 
-    def _is_near(self, spelling: str) -> bool:
-        is_near = self._is_near_cache.get(spelling)
-        if is_near is None:
-            is_near = spelling not in self._known and self._resembles_known(spelling)
-            if len(self._is_near_cache) < _CACHE_SIZE:
-                self._is_near_cache[spelling] = is_near
-        return is_near
-
     def _resembles_known(self, spelling: str) -> bool:
         """Compare a single word with all words, also with phrases written without blanks; compare a phrase word by word."""
+        if spelling in self._known:
+            return False
         parts = [fold_spelling(each) for each in spelling.split()]
         if len(parts) == 1:
             return any(_is_similar(parts[0], known) for known in self._folded)
-        phrases: Iterator[list[str]] = (phrase for phrase in self._phrases if len(phrase) == len(parts))
-        return any(all(map(_is_similar, parts, phrase)) for phrase in phrases)
+        return any(len(parts) == len(phrase) and all(map(_is_similar, parts, phrase)) for phrase in self._phrases)
 
 
 def _is_similar(one: str, other: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 from bowerbird.analysis.places.gazetteer import Entry, Level
@@ -33,19 +33,31 @@ class PlaceClassifier:
         self._in_description = lru_cache(maxsize=50_000)(resolver.in_description)
 
     def judge(self, seen: Seen) -> Ruling:
-        return Ruling(
-            judgements=(*self._label_accounts(seen), *self._label_posts(seen)),
-            reviewed={(Subject.USER, known): _REVIEWED for known, _ in seen.accounts()},
-        )
+        labels = [
+            _label(finding, Subject.USER, known, holds_for_posts=True)
+            for known, user in seen.accounts()
+            for finding in self.locate_user(user)
+        ]
+        for known, author, post in seen.posts():
+            if author in seen.hidden:
+                continue
+            for finding in self.locate_post(post, seen.profiles.get(author)):
+                labels.append(_label(finding, Subject.POST, known))
+                if finding.source not in _ACCOUNT_SOURCES:
+                    # The author was at the place of the post, whatever the profile says.
+                    labels.append(_label(finding, Subject.USER, author))
+        reviewed = {(Subject.USER, known): _REVIEWED for known, _ in seen.accounts()}
+        return Ruling(judgements=tuple(labels), reviewed=reviewed)
 
     def locate_user(self, user: User) -> Sequence[Finding]:
         """Return the areas of an account by its location, or else by its description."""
         if user.opts_out:
             return ()
-        if user.location and (found := _probable(self._resolver.resolve(user.location))):
+        places = self._resolver.resolve(user.location or "")
+        if found := [each for each in places if each.confidence >= MIN_CONFIDENCE]:
             return self._findings(found, Source.PROFILE)
-        described = self._in_description(user.description[:MAX_PROSE]) if user.description else None
-        return self._findings(_probable([described]), Source.TEXT) if described else ()
+        described = self._in_description((user.description or "")[:MAX_PROSE])
+        return self._findings([described], Source.TEXT) if described else ()
 
     def locate_post(self, post: Post, author: User | None) -> Sequence[Finding]:
         """Return the areas of a post by its coordinates, its place, its author's location, or its text.
@@ -61,23 +73,8 @@ class PlaceClassifier:
         if by_location or not post.text:
             return by_location or by_author
         named = self._resolver.in_post(post.text, post.tags)
-        by_text = self._findings(_probable([named]), Source.TEXT) if named else ()
+        by_text = self._findings([named], Source.TEXT) if named else ()
         return by_text or by_author
-
-    def _label_accounts(self, seen: Seen) -> Iterator[Judgement]:
-        for known, user in seen.accounts():
-            for finding in self.locate_user(user):
-                yield _label(finding, Subject.USER, known, holds_for_posts=True)
-
-    def _label_posts(self, seen: Seen) -> Iterator[Judgement]:
-        for known, author, post in seen.posts():
-            if author in seen.hidden:
-                continue
-            for finding in self.locate_post(post, seen.profiles.get(author)):
-                yield _label(finding, Subject.POST, known)
-                if finding.source not in _ACCOUNT_SOURCES:
-                    # The author was at the place of the post, whatever the profile says.
-                    yield _label(finding, Subject.USER, author)
 
     def _locate_place(self, place: Place) -> Sequence[Finding] | None:
         """Return the areas of the place of a post; None for a name that is no place."""
@@ -95,6 +92,7 @@ class PlaceClassifier:
         ]
 
     def _findings(self, candidates: Sequence[Candidate], source: Source) -> list[Finding]:
+        """Return a finding for each area that holds a candidate, by the first of these."""
         findings: dict[str, Finding] = {}
         for candidate in candidates:
             point = candidate.point or (candidate.entry.longitude, candidate.entry.latitude)
@@ -121,10 +119,6 @@ def find_area(name: str, resolver: Resolver) -> Area:
         min(box.north + _MARGIN, 90.0),
     )
     return Area(name=name, box=around, country=entry.country, region=entry.region)
-
-
-def _probable(candidates: Sequence[Candidate]) -> list[Candidate]:
-    return [each for each in candidates if each.confidence >= MIN_CONFIDENCE]
 
 
 def _contains(area: Area, candidate: Candidate) -> bool:

@@ -117,27 +117,25 @@ class Gazetteer:
 
     def _find(self, text: str) -> tuple[Hit, ...]:
         """Return every place with this name, largest first. Abbreviations count only in capitals."""
-        hits: dict[int, Hit] = {}
-        if folded := fold(text):
-            name = CITY_NAMES.get(folded, folded)
-            self._add_hits(hits, name, is_code=False)
-            first, _, rest = name.partition(" ")
-            if rest and first in _ABBREVIATIONS:
-                self._add_hits(hits, f"{_ABBREVIATIONS[first]} {rest}", is_code=False)
-            if name != folded:
-                self._add_hits(hits, folded, is_code=False)
+        folded = fold(text)
+        name = CITY_NAMES.get(folded, folded)
+        keys = [name, folded]
+        first, _, rest = name.partition(" ")
+        if rest and first in _ABBREVIATIONS:
+            keys.append(f"{_ABBREVIATIONS[first]} {rest}")
         letters = text.strip().replace(".", "")
         if 2 <= len(letters) <= 3 and letters.isascii() and letters.isupper():
-            self._add_hits(hits, code_key(letters), is_code=True)
+            keys.append(code_key(letters))
+        hits: dict[int, Hit] = {}
+        for key in dict.fromkeys(filter(None, keys)):
+            wanted = hash_key(key)
+            at = bisect_left(self._keys, wanted)
+            while at < len(self._keys) and self._keys[at] == wanted:
+                number, is_alternative = divmod(self._places[at], 2)
+                is_code = key.startswith("=")
+                hits.setdefault(number, Hit(self.entry(number), bool(is_alternative), is_code))
+                at += 1
         return tuple(sorted(hits.values(), key=lambda hit: (-hit.entry.population, hit.entry.number)))
-
-    def _add_hits(self, hits: dict[int, Hit], key: str, *, is_code: bool) -> None:
-        wanted = hash_key(key)
-        at = bisect_left(self._keys, wanted)
-        while at < len(self._keys) and self._keys[at] == wanted:
-            number, is_alternative = divmod(self._places[at], 2)
-            hits.setdefault(number, Hit(self.entry(number), bool(is_alternative), is_code))
-            at += 1
 
     def _entry(self, number: int) -> Entry:
         row = self._rows[number]

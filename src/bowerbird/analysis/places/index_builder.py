@@ -154,7 +154,7 @@ def _regions(countries: dict[str, _Extent], towns: list[_Town]) -> Iterator[_Pla
         country, own = part.country_code, part.code.partition("-")[2]
         if country not in countries:
             continue
-        default = own if country in tables.SAME_NUMBERS else ""
+        default = own if country in tables.COUNTRIES_WITH_SAME_CODES else ""
         region = tables.REGION_NUMBERS.get(country, {}).get(own, default)
         names = {part.name, *(each.gettext(part.name) for each in translations)}
         keys = {key for name in names for key in _region_keys(name)}
