@@ -182,8 +182,7 @@ class Resolver:
         best = _supported_city(mentions)
         if best is None:
             wide, city = _region_or_country(mentions), _largest_city(mentions)
-            is_doubtful = wide is None or (wide.confidence <= 0.5 and city is not None and city.confidence > wide.confidence)
-            best = city if is_doubtful else wide
+            best = wide or city
         if best is None:
             return None
         for mention in mentions:
@@ -263,20 +262,23 @@ class Resolver:
             mention = self._mention(name, size, is_whole=False)
             if mention is None or not (has_case or not mention.is_ordinary or is_last):
                 continue
-            hits = tuple(hit for hit in mention.hits if not hit.is_code or _is_usual_code(hit, is_last=is_last))
+            # Inside a sentence, most capitals are words or names.
+            hits = tuple(hit for hit in mention.hits if not hit.is_code or is_last or hit.entry.country == "US")
             if hits:
                 return replace(mention, hits=hits, max_confidence=0.0 if mention.max_confidence < 1 else 1.0)
         return None
 
     def _container(self, name: str, words: int) -> Mention | None:
-        """Return the country or region of a name that only places the name before it: `Leon nicaragua`, `Albany Ga`."""
+        """Return the country, region or state code that places the name before it: `Mason texas`, `Albany Ga`."""
         is_code = len(name) == 2
         hits = tuple(
             hit
             for hit in self.gazetteer.find(name)
             if hit.entry.level is not Level.CITY and hit.is_code is is_code and (not is_code or hit.entry.country == "US")
         )
-        return Mention(hits, words, is_whole=False, max_confidence=0.0) if hits and name not in ORDINARY_WORDS else None
+        if not hits or name in ORDINARY_WORDS:
+            return None
+        return Mention(hits, words, is_whole=False, max_confidence=0.0)
 
     def _mention(self, name: str, words: int, *, is_whole: bool = True) -> Mention | None:
         hits = self.gazetteer.find(name) if name else ()
@@ -314,13 +316,6 @@ def _without_noise(text: str) -> str:
 def _join_initials(match: re.Match[str]) -> str:
     letters = "".join(letter for letter in match[0] if letter.isalpha())
     return letters if letters in ORDINARY_WORDS else letters.upper()
-
-
-def _is_usual_code(hit: Hit, *, is_last: bool) -> bool:
-    """Return True if a code may be meant inside a sentence, where most capitals are words or names."""
-    if hit.entry.level is Level.CITY:
-        return hit.entry.country == "US" and hit.entry.population >= _LARGE_CITY
-    return is_last or hit.entry.country == "US"
 
 
 def _is_capital(name: str) -> bool:
@@ -385,10 +380,8 @@ def _supported_city(mentions: Sequence[Mention]) -> Candidate | None:
             if is_region and (hit.is_alternative or hit.entry.population < 300_000):
                 continue
             is_rare = hit.entry.population * 10 < largest or (hit.is_alternative and hit.entry.population < 50_000)
-            is_famous = hit.entry.population >= _LARGE_CITY and fold(hit.entry.name) in ORDINARY_WORDS
-            needs_region = mention.is_ordinary and not is_famous
             support = max(
-                (_support(hit.entry, other, needs_region=needs_region, is_rare=is_rare) for other in others), default=0.0
+                (_support(hit.entry, other, needs_region=mention.is_ordinary, is_rare=is_rare) for other in others), default=0.0
             )
             score = support * 10 + _weight(hit) - hit.is_alternative
             if support and (best is None or score > best[0]):
@@ -406,7 +399,8 @@ def _region_or_country(mentions: Sequence[Mention]) -> Candidate | None:
             if hit.entry.level is Level.CITY or _is_rather_city(hit, mention):
                 continue
             is_inside = any(_support(hit.entry, other) for other in mentions if other is not mention)
-            score = _region_score(hit) + 5 * (is_inside and hit.entry.level is Level.REGION) - hit.is_alternative
+            score = 9.0 if hit.entry.level is Level.COUNTRY else 9.5 if hit.entry.country == "US" else 8.0
+            score += 5 * (is_inside and hit.entry.level is Level.REGION) - hit.is_alternative
             confidence = 0.95 if hit.entry.level is Level.COUNTRY else 0.9
             if hit.is_code and hit.entry.country != "US":
                 confidence = 0.6
@@ -418,15 +412,6 @@ def _region_or_country(mentions: Sequence[Mention]) -> Candidate | None:
             if best is None or score > best[0]:
                 best = score, Candidate(hit.entry, min(confidence, mention.max_confidence))
     return best[1] if best else None
-
-
-def _region_score(hit: Hit) -> float:
-    if hit.entry.level is Level.COUNTRY:
-        return 6.0 if hit.is_code else 9.0
-    if hit.entry.country == "US":
-        return 9.5
-    # A region without population is one whose towns are not known.
-    return 8.0 if hit.entry.population else 5.0
 
 
 def _is_rather_city(hit: Hit, mention: Mention) -> bool:
@@ -476,8 +461,6 @@ def _lone_city(mention: Mention) -> Candidate | None:
     elsewhere = [hit.entry.population for hit in rest if hit.entry.country != first.entry.country]
     if not elsewhere:
         confidence += 0.08
-    if not mention.is_capital and mention.words == 1:
-        confidence -= 0.05
     if max(elsewhere, default=0) > 0.3 * people:
         confidence -= 0.1
     if first.is_code and first.entry.country != "US":
