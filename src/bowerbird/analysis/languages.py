@@ -45,9 +45,10 @@ MAX_LENGTH = 5_000
 _COLUMNS = {name: column for column, name in enumerate(LANGUAGES)}
 _VARIANTS = {"nn": "no", "arz": "ar", "ary": "ar"}
 _FLAT = np.full(len(LANGUAGES), 1 / len(LANGUAGES))
-_FAMILIES = [[_COLUMNS[name] for name in family.split()] for family in ("bs hr sr", "id ms", "da no")]
+FAMILIES = (("bs", "hr", "sr"), ("id", "ms"), ("da", "no"))
 """Languages that posts hardly distinguish. The stream's prior is averaged over each family; in a set
 the members of a family count together, as the most frequent of them."""
+_FAMILY_COLUMNS = [[_COLUMNS[name] for name in family] for family in FAMILIES]
 _MIN_LETTERS, _FEW_LETTERS = 4, 8
 _MIN_CONFIDENCE = 0.6
 _POWER = 1.4
@@ -166,7 +167,7 @@ class Identifier:
         # Every estimate takes some milliseconds: it is repeated when there are a quarter more posts.
         if self._observed >= max(_MIN_STREAM_POSTS, self._fitted + min(self._fitted, _STREAM_SAMPLE) // 4):
             self._stream = _shares(np.array([*self._sample.values()]), _FLAT, _STREAM_WEIGHT)
-            for family in _FAMILIES:
+            for family in _FAMILY_COLUMNS:
                 self._stream[family] = self._stream[family].mean()
             self._fitted = self._observed
 
@@ -200,7 +201,7 @@ class Identifier:
         shares = _shares(posts, _FLAT, _SET_WEIGHT)
         best = iter((posts * shares).argmax(axis=1))
         by_post = tuple(None if row is None else LANGUAGES[next(best)] for row in rows)
-        for family in _FAMILIES:
+        for family in _FAMILY_COLUMNS:
             total, most_frequent = shares[family].sum(), family[int(shares[family].argmax())]
             shares[family] = 0.0
             shares[most_frequent] = total
