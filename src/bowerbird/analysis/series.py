@@ -191,24 +191,21 @@ def read_series(body: bytes) -> dict[datetime, float]:
     if "\0" in text:
         raise UserError(f"the file is not text; {_FORMAT}")
     separator = _separator(text)
-    series: dict[datetime, float] = {}
-    may_be_heading = True
     reader = csv.reader(StringIO(text), delimiter=separator)
     try:
-        for number, row in enumerate(reader, 1):
-            if not any(cell.strip() for cell in row):
-                continue
-            if len(series) >= MAX_ROWS:
-                raise UserError(f"the file has more than {MAX_ROWS:,} rows; sum them up by day or month first")
-            is_first, may_be_heading = may_be_heading, False
-            if is_first and _is_heading(row, separator):
-                continue
-            time, value = _parse_row(row, number, separator)
-            if time in series:
-                raise UserError(f"duplicate time {row[0].strip()!r} in line {number}; use each time once")
-            series[time] = value
+        rows = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
     except csv.Error as error:
         raise UserError(f"invalid line {reader.line_num} ({error}); {_FORMAT}") from error
+    if rows and _is_heading(rows[0][1], separator):
+        del rows[0]
+    if len(rows) > MAX_ROWS:
+        raise UserError(f"the file has more than {MAX_ROWS:,} rows; sum them up by day or month first")
+    series: dict[datetime, float] = {}
+    for number, row in rows:
+        time, value = _parse_row(row, number, separator)
+        if time in series:
+            raise UserError(f"duplicate time {row[0].strip()!r} in line {number}; use each time once")
+        series[time] = value
     if not series:
         raise UserError(f"the file has no rows; {_FORMAT}")
     return series
