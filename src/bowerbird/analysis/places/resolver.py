@@ -96,7 +96,6 @@ class Mention:
     words: int
     is_whole: bool
     """The part of the text consists of this name."""
-    is_capital: bool = True
     is_ordinary: bool = False
     """The name is an ordinary word, and a place only beside its region: `Surprise, AZ`."""
     max_confidence: float = 1.0
@@ -290,7 +289,7 @@ class Resolver:
             is_ordinary = False
             if letters not in _CERTAIN_CODES:
                 hits = tuple(hit for hit in hits if hit.is_code and hit.entry.level is not Level.CITY)
-        return Mention(hits, words, is_whole, _is_capital(name), is_ordinary, max_confidence) if hits else None
+        return Mention(hits, words, is_whole, is_ordinary, max_confidence) if hits else None
 
 
 @cache
@@ -447,7 +446,7 @@ _CONFIDENCE_BY_POPULATION = (
 
 
 def _lone_city(mention: Mention) -> Candidate | None:
-    """Return the largest city of a name; less certain if the name is short, in small letters, or shared."""
+    """Return the largest city of a name; less certain if the name is short or shared."""
     cities = sorted((hit for hit in mention.hits if hit.entry.level is Level.CITY), key=_weight, reverse=True)
     if not cities or mention.is_ordinary or mention.max_confidence == 0:
         return None
