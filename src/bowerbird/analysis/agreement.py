@@ -43,11 +43,17 @@ def wilson_share(hits: int, of: int) -> Share:
     """Return a share with Wilson's interval, which is not empty at 0 and 1."""
     if not of:
         return Share(0, 0, None, 0.0, 1.0)
-    part, square = hits / of, _Z * _Z
-    middle, half_width = part + square / (2 * of), _Z * sqrt(part * (1 - part) / of + square / (4 * of * of))
+    return Share(hits, of, round(hits / of, 4), *wilson_interval(hits / of, of))
+
+
+def wilson_interval(share: float, of: int) -> tuple[float, float]:
+    """Return the 95 % interval of a share of `of` independent items."""
+    square = _Z * _Z
+    middle = share + square / (2 * of)
+    half_width = _Z * sqrt(share * (1 - share) / of + square / (4 * of * of))
     low, high = ((middle + sign * half_width) / (1 + square / of) for sign in (-1, 1))
     # Rounding errors may exceed the possible range.
-    return Share(hits, of, round(part, 4), round(max(0.0, low), 4), round(min(1.0, high), 4))
+    return round(max(0.0, low), 4), round(min(1.0, high), 4)
 
 
 def majority_label(labels: LabelsByPerson) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from math import sqrt
 from statistics import fmean
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from bowerbird.analysis.agreement import wilson_share
+from bowerbird.analysis.agreement import wilson_interval
 from bowerbird.analysis.sampling import t_quantile
 
 CLASSES = {"1 h": 1, "3 h": 3, "6 h": 6, "12 h": 12, "1 d": 24, "3 d": 72, "6 d": 144, "12 d": 288, "24 d": 576, "1 y": 8_760}
@@ -52,7 +52,8 @@ class Captured(Struct, frozen=True, kw_only=True):
 
 def capture_rates(sample: Sequence[AccountPosts]) -> tuple[Captured, ...]:
     """Return the shares of all accounts with posts, and then of each class."""
-    accounts = [each for each in sample if each.wrote]
+    # Posts that their authors deleted since are stored and no longer counted by the network.
+    accounts = [structs.replace(each, had=min(each.had, each.wrote)) for each in sample if each.wrote]
     if not accounts:
         return ()
     rates = [_capture_rate("", accounts)]
@@ -87,7 +88,7 @@ def _capture_rate(under: str, accounts: Sequence[AccountPosts]) -> Captured:
 def _with_interval(share: float, error: float, accounts: int) -> Part:
     if error == 0 or accounts < 2:
         # Without differences between accounts, only their number limits the interval.
-        wilson = wilson_share(round(share * accounts), accounts)
-        return Part(round(share, 4), min(wilson.low, round(share, 4)), max(wilson.high, round(share, 4)))
+        return Part(round(share, 4), *wilson_interval(share, accounts))
     half_width = t_quantile(accounts - 1) * error
-    return Part(round(share, 4), round(max(0.0, share - half_width), 4), round(min(1.0, share + half_width), 4))
+    low, high = max(0.0, share - half_width), min(1.0, share + half_width)
+    return Part(round(share, 4), round(low, 4), round(high, 4))

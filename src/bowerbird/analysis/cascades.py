@@ -24,7 +24,7 @@ _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 class How(StrEnum):
     """The evidence for the source of a step."""
 
-    TOLD = "told"
+    REPORTED = "reported"
     """The service reports the repost that it came from."""
     NAMED = "named"
     """The text names the account that it came from."""
@@ -96,23 +96,22 @@ def rebuild(passed: Passed) -> Cascade:
     for each in passed.passings:
         by_post[each.of].append(each)
     handles = {handle: user for user, (_, handle) in passed.users.items() if handle}
+    # The step of each repost and quote that is a post itself.
     own: dict[int, int] = {}
-    """The step of each repost and quote that is a post itself."""
     steps = [Step(passed.author, PostKind.POST, None, passed.post, passed.at, 0, None, 0)]
     sources, known = deque([0]), {passed.post}
     while sources:
         source = sources.popleft()
-        had = {steps[source].user: source}
-        """The step of each user who has this post so far."""
+        step_by_user = {steps[source].user: source}
         for each in _after_source(order_passings(by_post.pop(steps[source].as_post or 0, ()), steps[source].at)):
-            parent, how = _find_parent(each, source, had, own, handles, passed.follows)
+            parent, how = _find_parent(each, source, step_by_user, own, handles, passed.follows)
             step = Step(each.user, each.kind, each.of, each.as_post, each.at, parent, how, steps[parent].depth + 1)
             index = len(steps)
             steps.append(step)
             if each.as_post is not None:
                 own[each.as_post] = index
             if each.kind is PostKind.REPOST:
-                had[each.user] = index
+                step_by_user[each.user] = index
             if each.kind is PostKind.QUOTE and each.as_post is not None and each.as_post not in known:
                 known.add(each.as_post)
                 sources.append(index)
@@ -163,19 +162,20 @@ def _after_source(passings: Sequence[Passing]) -> Iterator[Passing]:
 def _find_parent(
     passing: Passing,
     source: int,
-    had: Mapping[int, int],
+    step_by_user: Mapping[int, int],
     own: Mapping[int, int],
     handles: Mapping[str, int],
     follows: Mapping[int, frozenset[int]],
 ) -> tuple[int, How]:
     """Return the source step of a repost or quote, and the evidence."""
     if passing.via is not None and passing.via in own:
-        return own[passing.via], How.TOLD
+        return own[passing.via], How.REPORTED
     match = _NAMED.search(passing.words) if passing.words else None
     named = handles.get(match[1]) if match else None
-    if named is not None and named in had and named != passing.user:
-        return had[named], How.NAMED
-    followed = [had[user] for user in follows.get(passing.user, ()) if user in had and user != passing.user]
+    if named is not None and named in step_by_user and named != passing.user:
+        return step_by_user[named], How.NAMED
+    earlier = follows.get(passing.user, frozenset()) & step_by_user.keys() - {passing.user}
+    followed = [step_by_user[user] for user in earlier]
     if not followed:
         return source, How.UNKNOWN
     latest = max(followed)

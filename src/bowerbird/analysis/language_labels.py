@@ -1,29 +1,30 @@
 """Label posts and accounts with their language, and accounts with their variety of Portuguese.
 
 Both classifiers see one page at a time, in the transaction that saves it. An account is labelled by
-its posts on that page: three or more are needed, and the label by more posts replaces the label by
-fewer. Reposts are the words of others and do not count. Accounts that opted out get no label.
+its posts on that page that have enough letters, or for a variety by the Portuguese ones: three or
+more are needed, and the label by more posts replaces the label by fewer. Reposts are the words of
+others and do not count. Accounts that opted out get no label.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from bowerbird.analysis.languages import (
+    MIN_SECOND_SHARE,
     MIN_SET_POSTS,
-    SECOND_SHARE,
     SEVERAL,
     VERSION,
     Identifier,
     SetLanguages,
 )
+from bowerbird.analysis.variety import MIXED, Variety, classify_variety
 from bowerbird.analysis.variety import VERSION as VARIETY_VERSION
-from bowerbird.analysis.variety import Variety, classify_variety
 from bowerbird.model import Judgement, PostKind, Ruling, Seen, Subject
 
 BY_TEXT = "text"
 BY_POSTS = {"few posts": MIN_SET_POSTS, "some posts": 10, "many posts": 30}
-"""Reasons for the label of an account, by the number of its posts, the weakest first."""
+"""Reasons for the label of an account, by the number of posts that counted, the weakest first."""
 _SHOWN_HINTS = 5
 
 Evidence = Mapping[str, str | float | None]
@@ -51,6 +52,7 @@ class LanguageClassifier:
         authors = _own_posts(seen)
         self._identifier.observe(text for posts in authors.values() for _, text in posts)
         labels: list[Judgement] = []
+        counted: dict[str, int] = {}
         for author, posts in authors.items():
             texts = [text for _, text in posts]
             for (post, _), language in zip(posts, self._identifier.identify(texts), strict=True):
@@ -68,10 +70,13 @@ class LanguageClassifier:
                             },
                         )
                     )
-            if len(posts) >= MIN_SET_POSTS:
-                labels += _label_account(author, len(posts), _language_labels(self._identifier.identify_set(texts)))
-        reviewed: Reviewed = {(Subject.POST, post): frozenset({BY_TEXT}) for posts in authors.values() for post, _ in posts}
-        return Ruling(judgements=tuple(labels), reviewed={**reviewed, **_reviewed_accounts(seen, authors)})
+            languages = self._identifier.identify_set(texts)
+            counted[author] = languages.identified
+            by_set = _language_labels(languages)
+            labels += _label_account(seen, self.name, author, counted[author], by_set)
+        reviewed = {(Subject.POST, post): frozenset({BY_TEXT}) for posts in authors.values() for post, _ in posts}
+        reviewed |= _reviewed_accounts(seen, counted)
+        return Ruling(judgements=tuple(labels), reviewed=reviewed)
 
 
 class VarietyClassifier:
@@ -84,14 +89,17 @@ class VarietyClassifier:
         self._identifier = identifier
 
     def judge(self, seen: Seen) -> Ruling:
-        authors = _own_posts(seen)
         labels: list[Judgement] = []
-        for author, posts in authors.items():
-            if len(posts) >= MIN_SET_POSTS:
-                texts = [text for _, text in posts]
-                variety = classify_variety(texts, self._identifier.identify_set(texts))
-                labels += _label_account(author, len(posts), _variety_labels(variety))
-        return Ruling(judgements=tuple(labels), reviewed=_reviewed_accounts(seen, authors))
+        counted: dict[str, int] = {}
+        for author, posts in _own_posts(seen).items():
+            texts = [text for _, text in posts]
+            languages = self._identifier.identify_set(texts)
+            variety = classify_variety(texts, languages)
+            # A set that is not Portuguese withdraws the label of earlier, fewer posts.
+            counted[author] = variety.posts or languages.identified
+            by_set = _variety_labels(variety)
+            labels += _label_account(seen, self.name, author, counted[author], by_set)
+        return Ruling(judgements=tuple(labels), reviewed=_reviewed_accounts(seen, counted))
 
 
 def create_classifiers(names: Collection[str]) -> Sequence[LanguageClassifier | VarietyClassifier]:
@@ -119,7 +127,7 @@ def _language_labels(languages: SetLanguages) -> Iterator[Label]:
     if languages.language == SEVERAL:
         yield SEVERAL, 1.0 - max(languages.shares.values()), evidence
         for name, share in languages.shares.items():
-            if share >= SECOND_SHARE:
+            if share >= MIN_SECOND_SHARE:
                 yield name, share, evidence
     elif languages.language is not None:
         yield languages.language, languages.shares[languages.language], evidence
@@ -129,11 +137,17 @@ def _variety_labels(variety: Variety) -> Iterator[Label]:
     if variety.variety is not None:
         largest = variety.evidence[:_SHOWN_HINTS]
         hints = "; ".join(f"{each.hint} {each.weight:+.1f} ({', '.join(each.examples)})" for each in largest)
-        yield variety.variety, variety.confidence, {"score": variety.score, "posts": variety.posts, "hints": hints}
+        confidence = variety.rarer_share if variety.variety == MIXED else variety.confidence
+        yield variety.variety, confidence, {"score": variety.score, "posts": variety.posts, "hints": hints}
 
 
-def _label_account(author: str, posts: int, labels: Iterator[Label]) -> Iterator[Judgement]:
+def _label_account(seen: Seen, judge: str, author: str, posts: int, labels: Iterable[Label]) -> Iterator[Judgement]:
+    """Yield the labels by so many posts, unless the account has a label by more."""
     strength = _strength(posts)
+    earlier = seen.before.get((Subject.USER, author), ())
+    strongest = max((each.strength for each in earlier if each.judge == judge), default=0)
+    if not strength or strongest > strength:
+        return
     for value, confidence, evidence in labels:
         yield Judgement(
             subject=Subject.USER,
@@ -146,9 +160,9 @@ def _label_account(author: str, posts: int, labels: Iterator[Label]) -> Iterator
         )
 
 
-def _reviewed_accounts(seen: Seen, authors: Mapping[str, Posts]) -> Reviewed:
-    """Labels by as many or fewer posts are withdrawn if they are not repeated; by more posts never."""
-    reviewed = {(Subject.USER, author): frozenset(tuple(BY_POSTS)[: _strength(len(posts))]) for author, posts in authors.items()}
+def _reviewed_accounts(seen: Seen, counted: Mapping[str, int]) -> Reviewed:
+    """Return the reasons for labels by as many or fewer posts: unless repeated, these are withdrawn."""
+    reviewed = {(Subject.USER, author): frozenset(tuple(BY_POSTS)[: _strength(posts)]) for author, posts in counted.items()}
     opted_out = {(Subject.USER, user): frozenset(BY_POSTS) for user, profile in seen.accounts() if profile.opts_out}
     return reviewed | opted_out
 

@@ -4,19 +4,20 @@ py3langid scores a single cleaned post. Short posts need more than that: an acco
 one or two languages, and a crawl mostly collects a few. Both are estimated from the posts
 themselves by expectation maximisation, and are used as priors of a post:
 
-    posterior = P(post) * stream ** 0.5 * account ** 0.5
+    posterior = P(post) * stream ** (1/4) * account ** (1/2)
 
+(both normalised, `account` over the author's other posts; alone, a post has stream ** (1/2)).
 The procedure, its constants and what each step gains are described in docs/concepts/language.md.
 """
 
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from html import unescape
 from typing import Any
+from unicodedata import normalize as normalize_unicode
 
 import numpy as np
 from msgspec import Struct
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-VERSION = "2"
+VERSION = "3"
 """Changes with the rules and constants of this module. Labels record it."""
 SEVERAL = "several"
 """The language of a set of posts in which a second language has a share of at least 0.2."""
@@ -37,14 +38,17 @@ LANGUAGES = tuple(_CODES.split())
 """The languages that can be identified. Identification gets worse with every unlikely language."""
 MIN_SET_POSTS = 3
 """A set with fewer posts that have enough letters has no language."""
-SECOND_SHARE = 0.2
+MIN_SECOND_SHARE = 0.2
+MAX_LENGTH = 5_000
+"""Characters of a post that are read."""
 
 _COLUMNS = {name: column for column, name in enumerate(LANGUAGES)}
 _VARIANTS = {"nn": "no", "arz": "ar", "ary": "ar"}
 _FLAT = np.full(len(LANGUAGES), 1 / len(LANGUAGES))
-_FAMILIES = [[_COLUMNS[name] for name in family.split()] for family in ("bs hr sr", "id ms", "da no")]
+FAMILIES = (("bs", "hr", "sr"), ("id", "ms"), ("da", "no"))
 """Languages that posts hardly distinguish. The stream's prior is averaged over each family; in a set
 the members of a family count together, as the most frequent of them."""
+_FAMILY_COLUMNS = [[_COLUMNS[name] for name in family] for family in FAMILIES]
 _MIN_LETTERS, _FEW_LETTERS = 4, 8
 _MIN_CONFIDENCE = 0.6
 _POWER = 1.4
@@ -53,13 +57,13 @@ _PRIOR_POWER = 0.5
 _STREAM_WEIGHT, _ACCOUNT_WEIGHT, _SET_WEIGHT = 50.0, 3.0, 1.0
 """How many posts the starting point of each estimate counts as (Dirichlet prior)."""
 _MIN_STREAM_POSTS, _STREAM_SAMPLE = 200, 2_000
-_STEPS = 25
+_EM_STEPS = 25
 _HALF = 0.5
 _CACHED_POSTS = 5_000
 
 _ENDINGS = "com|org|net|info|edu|gov|eu|io|co|ly|me|tv|be|gl|fm|app|dev|uk|us|de|fr|es|it|pt|br|jp|ru|pl"
 _LINK = re.compile(
-    rf"(?:https?://|www\.)\S+|\b[\w-]+(?:\.[\w-]+)*\.(?:{_ENDINGS})(?:/\S*|\b(?![\w.]))",
+    rf"(?:https?://|www\.)\S+|\b[\w-]{{1,63}}(?:\.[\w-]{{1,63}}){{0,5}}\.(?:{_ENDINGS})(?:/\S*|\b(?![\w.]))",
     re.IGNORECASE,
 )
 _MENTION = re.compile(r"(?<![\w.])@[\w.-]+(?:@[\w.-]+)?")
@@ -82,21 +86,20 @@ _SPACE = re.compile(r"\s+")
 
 def clean(text: str) -> str:
     """Return the text without links, mentions, hashtags, emoji and repost marks, on one line."""
-    return _strip(text, hashtags=r" ")
+    return _strip(text)
 
 
 def normalize(text: str) -> str:
     """Return the words to identify a language by: lower case, without laughter or punctuation."""
-    words = _words(_strip(text, hashtags=r" "))
+    words = _words(_strip(text))
     if sum(map(str.isalpha, words)) < _FEW_LETTERS and ("#" in text or "$" in text):
-        words = _words(_strip(text, hashtags=r" \1 "))
+        words = _words(_strip(text, keeps_hashtags=True))
     return words
 
 
-def _strip(text: str, hashtags: str) -> str:
-    if "&" in text:
-        text = unescape(text)
-    text = _HASHTAG.sub(hashtags, _MENTION.sub(" ", _LINK.sub(" ", text)))
+def _strip(text: str, *, keeps_hashtags: bool = False) -> str:
+    text = unescape(normalize_unicode("NFC", text[:MAX_LENGTH]))
+    text = _HASHTAG.sub(r" \1 " if keeps_hashtags else " ", _MENTION.sub(" ", _LINK.sub(" ", text)))
     return _SPACE.sub(" ", _EMOJI.sub(" ", _REPOST.sub(" ", text))).strip()
 
 
@@ -135,14 +138,6 @@ class SetLanguages(Struct, frozen=True, kw_only=True):
     by_post: tuple[str | None, ...]
     """Most likely language of each post within this set; None if it has too few letters."""
 
-    @property
-    def main(self) -> str | None:
-        """The language of more than half of the posts, also in a set in several languages."""
-        if self.language is None:
-            return None
-        name, share = next(iter(self.shares.items()))
-        return name if share > _HALF else None
-
 
 class Identifier:
     """Identifies languages. The model is loaded on first use.
@@ -152,22 +147,27 @@ class Identifier:
     """
 
     def __init__(self) -> None:
-        self._known: dict[str, Floats | None] = {}
-        self._sample: deque[Floats] = deque(maxlen=_STREAM_SAMPLE)
+        self._probabilities = lru_cache(maxsize=_CACHED_POSTS)(_probabilities)
+        self._sample: dict[str, Floats] = {}
         self._observed = 0
         self._fitted = 0
         self._stream = _FLAT
 
     def observe(self, texts: Iterable[str]) -> None:
-        """Add posts of the stream to the estimate of its language shares; repeated posts count once."""
-        for text in texts:
-            if text not in self._known and (row := self._probabilities(text)) is not None:
-                self._sample.append(row)
+        """Add posts of the stream to the estimate of its language shares.
+
+        The estimate is of the last 2,000 different posts.
+        """
+        for text in (text[:MAX_LENGTH] for text in texts):
+            if text not in self._sample and (row := self._probabilities(text)) is not None:
+                self._sample[text] = row
                 self._observed += 1
+                if len(self._sample) > _STREAM_SAMPLE:
+                    del self._sample[next(iter(self._sample))]
         # Every estimate takes some milliseconds: it is repeated when there are a quarter more posts.
         if self._observed >= max(_MIN_STREAM_POSTS, self._fitted + min(self._fitted, _STREAM_SAMPLE) // 4):
-            self._stream = _shares(np.array(self._sample), _FLAT, _STREAM_WEIGHT)
-            for family in _FAMILIES:
+            self._stream = _shares(np.array([*self._sample.values()]), _FLAT, _STREAM_WEIGHT)
+            for family in _FAMILY_COLUMNS:
                 self._stream[family] = self._stream[family].mean()
             self._fitted = self._observed
 
@@ -178,7 +178,7 @@ class Identifier:
 
     def identify(self, texts: Sequence[str]) -> list[PostLanguage]:
         """Return the language of each of the posts of one author."""
-        rows = [self._probabilities(text) for text in texts]
+        rows = [self._probabilities(text[:MAX_LENGTH]) for text in texts]
         numbers = [number for number, row in enumerate(rows) if row is not None]
         found = [PostLanguage(None, 0.0)] * len(rows)
         if not numbers:
@@ -194,46 +194,43 @@ class Identifier:
 
     def identify_set(self, texts: Sequence[str]) -> SetLanguages:
         """Return the language of a set of posts, such as those of one account."""
-        rows = [self._probabilities(text) for text in texts]
+        rows = [self._probabilities(text[:MAX_LENGTH]) for text in texts]
         posts = np.array([row for row in rows if row is not None])
         if not len(posts):
             return SetLanguages(language=None, shares={}, posts=len(rows), identified=0, by_post=(None,) * len(rows))
         shares = _shares(posts, _FLAT, _SET_WEIGHT)
         best = iter((posts * shares).argmax(axis=1))
         by_post = tuple(None if row is None else LANGUAGES[next(best)] for row in rows)
-        for family in _FAMILIES:
+        for family in _FAMILY_COLUMNS:
             total, most_frequent = shares[family].sum(), family[int(shares[family].argmax())]
             shares[family] = 0.0
             shares[most_frequent] = total
         order = np.argsort(-shares, kind="stable")
         language: str | None = None
         if len(posts) >= MIN_SET_POSTS:
-            if shares[order[1]] >= SECOND_SHARE:
+            if shares[order[1]] >= MIN_SECOND_SHARE:
                 language = SEVERAL
             elif shares[order[0]] > _HALF:
                 language = LANGUAGES[order[0]]
         named = {LANGUAGES[each]: round(float(shares[each]), 4) for each in order if shares[each] > 0.01}
         return SetLanguages(language=language, shares=named, posts=len(rows), identified=len(posts), by_post=by_post)
 
-    def _probabilities(self, text: str) -> Floats | None:
-        """P of the post by language; None if it has fewer than four letters."""
-        if text not in self._known:
-            if len(self._known) >= _CACHED_POSTS:
-                self._known.clear()
-            words, row = normalize(text), None
-            if sum(map(str.isalpha, words)) >= _MIN_LETTERS:
-                row = np.zeros(len(LANGUAGES))
-                for label, probability in _model().rank(words):
-                    row[_COLUMNS[_VARIANTS.get(label, label)]] += probability
-                row = _normalized(row**_POWER)
-            self._known[text] = row
-        return self._known[text]
+
+def _probabilities(text: str) -> Floats | None:
+    """P of the post by language; None if it has fewer than four letters."""
+    words = normalize(text)
+    if sum(map(str.isalpha, words)) < _MIN_LETTERS:
+        return None
+    row = np.zeros(len(LANGUAGES))
+    for label, probability in _model().rank(words):
+        row[_COLUMNS[_VARIANTS.get(label, label)]] += probability
+    return _normalized(row**_POWER)
 
 
 def _shares(posts: Floats, base: Floats, weight: float) -> Floats:
     """Estimate the shares of the languages among posts; `base` counts as `weight` posts."""
     shares = base
-    for _ in range(_STEPS):
+    for _ in range(_EM_STEPS):
         shares = (_normalized(posts * shares).sum(axis=0) + weight * base) / (len(posts) + weight)
     return shares
 
@@ -247,7 +244,7 @@ def _account_priors(posts: Floats, base: Floats) -> Floats:
     if len(posts) == 1:
         return base[None]
     shares = np.tile(base, (len(posts), 1))
-    for _ in range(_STEPS):
+    for _ in range(_EM_STEPS):
         parts = _normalized(posts * shares)
         shares = (parts.sum(axis=0) - parts + _ACCOUNT_WEIGHT * base) / (len(posts) - 1 + _ACCOUNT_WEIGHT)
     return shares

@@ -55,21 +55,12 @@ class Estimate(NamedTuple):
 
     value: float
     error: float
-    half_width: float
-    shift: float = 0.0
-    """The middle of the interval minus the value: a share near 0 has more room above than below."""
-    is_share: bool = False
-    """The interval lies between 0 and 1 and contains the value, also after rounding."""
+    low: float
+    high: float
 
     @property
-    def low(self) -> float:
-        low = self.value + self.shift - self.half_width
-        return min(max(low, 0.0), self.value) if self.is_share else low
-
-    @property
-    def high(self) -> float:
-        high = self.value + self.shift + self.half_width
-        return max(min(high, 1.0), self.value) if self.is_share else high
+    def half_width(self) -> float:
+        return (self.high - self.low) / 2
 
 
 class Convergence(NamedTuple):
@@ -92,7 +83,7 @@ def walks(
     trace: Trace,
     value: Value,
     *,
-    is_uniform: bool = False,
+    is_uniform: bool,
     jump: int = 0,
     around: Callable[[str], Iterable[tuple[str, int]]] = lambda node: (),
 ) -> list[list[Observation]]:
@@ -106,7 +97,7 @@ def walks(
         parts = []
         for key, each in ((node, degree), *around(node)):
             if (number := value(key, each)) is not None and each + jump > 0:
-                parts.append(Contribution(key, number, weight(each, jump, is_uniform=is_uniform)))
+                parts.append(Contribution(key, number, step_weight(each, jump, is_uniform=is_uniform)))
         if not parts:
             continue
         parts = [part._replace(weight=part.weight / len(parts)) for part in parts]
@@ -116,7 +107,7 @@ def walks(
     return [[each for _, each in sorted(steps)] for _, steps in sorted(by_walker.items())]
 
 
-def weight(degree: int, jump: int = 0, *, is_uniform: bool = False) -> float:
+def step_weight(degree: int, jump: int, *, is_uniform: bool) -> float:
     """Return the weight of a step: the inverse of how often the walk visits such a node."""
     return 1.0 if is_uniform else 1.0 / (degree + jump)
 
@@ -164,56 +155,44 @@ def estimate(taken: Sequence[Walk]) -> Estimate:
     between = jackknife(parts)
     if len(parts) < 2:
         return between
-    by_account = _account_error(parts, between.value)
-    error, quantile = max(between.error, by_account.error), t_quantile(len(parts) - 1)
-    if by_account.is_share:
-        return _wilson_estimate(between.value, error, quantile, by_account.effective_size)
-    return Estimate(between.value, error, quantile * error)
-
-
-class _AccountError(NamedTuple):
-    error: float
-    """Of the weighted mean, treating the accounts as the sample: each may have been visited many times."""
-    effective_size: float
-    """The number of accounts of equal weight that would give as much information (Kish)."""
-    is_share: bool
-    """All values are 0 or 1."""
-
-
-def _account_error(taken: Iterable[Walk], middle: float) -> _AccountError:
+    value, quantile = between.value, t_quantile(len(parts) - 1)
     pulls: defaultdict[str, float] = defaultdict(float)
     weights: defaultdict[str, float] = defaultdict(float)
-    values: set[float] = set()
-    for part in (part for walk in taken for each in walk for part in each.parts):
-        pulls[part.account] += part.weight * (part.value - middle)
+    is_share = True
+    for part in (part for walk in parts for each in walk for part in each.parts):
+        pulls[part.account] += part.weight * (part.value - value)
         weights[part.account] += part.weight
-        if len(values) < 3:
-            values.add(part.value)
+        is_share = is_share and part.value in (0.0, 1.0)
     if not weights:
-        return _AccountError(0.0, 0.0, is_share=False)
-    total = sum(weights.values())
-    size = total * total / sum(weight * weight for weight in weights.values())
-    return _AccountError(sqrt(sum(pull * pull for pull in pulls.values())) / total, size, values <= {0.0, 1.0})
-
-
-def _wilson_estimate(value: float, error: float, quantile: float, accounts: float) -> Estimate:
-    """Return a share with Wilson's interval, which is not empty at 0 and 1."""
-    size = min(value * (1 - value) / error**2, accounts) if error else accounts
+        return between
+    # The accounts as the sample, because each may have been visited many times.
+    by_account = sqrt(sum(pull * pull for pull in pulls.values())) / sum(weights.values())
+    error = max(between.error, by_account)
+    if not is_share:
+        return Estimate(value, error, value - quantile * error, value + quantile * error)
+    # Wilson's interval, which is not empty at 0 and 1, for as many accounts of equal weight as would
+    # give as much information (Kish).
+    size = sum(weights.values()) ** 2 / sum(each * each for each in weights.values())
+    size = min(value * (1 - value) / error**2, size) if error else size
     extra = quantile * quantile / size
+    middle = (value + extra / 2) / (1 + extra)
     half_width = quantile / (1 + extra) * sqrt(value * (1 - value) / size + extra / (4 * size))
-    return Estimate(value, error, half_width, (value + extra / 2) / (1 + extra) - value, is_share=True)
+    # Rounding errors may exceed the possible range.
+    low, high = max(middle - half_width, 0.0), min(middle + half_width, 1.0)
+    return Estimate(value, error, min(low, value), max(high, value))
 
 
 def jackknife(parts: Sequence[Walk]) -> Estimate:
     """Return the mean of all parts, with the error from leaving out each part in turn."""
     if len(parts) < 2:
-        return Estimate(mean(parts), inf, inf)
+        return Estimate(mean(parts), inf, -inf, inf)
     sums = [(sum(each.value * each.weight for each in part), sum(each.weight for each in part)) for part in parts]
     total, weights = sum(each[0] for each in sums), sum(each[1] for each in sums)
     left_out = [(total - own) / (weights - weight) for own, weight in sums]
     count = len(parts)
     error = sqrt((count - 1) / count * sum((each - fmean(left_out)) ** 2 for each in left_out))
-    return Estimate(total / weights, error, t_quantile(count - 1) * error)
+    value, half_width = total / weights, t_quantile(count - 1) * error
+    return Estimate(value, error, value - half_width, value + half_width)
 
 
 def batches(walk: Walk) -> list[Walk]:
@@ -277,9 +256,7 @@ def convergence(taken: Sequence[Walk]) -> Convergence:
     return Convergence(estimate(taken), geweke(taken), r_hat(taken), len(accounts))
 
 
-def reservoir(
-    trace: Trace, size: int, seed: int = 0, *, is_uniform: bool = True, jump: int = 0
-) -> list[tuple[int, float, str, int]]:
+def reservoir(trace: Trace, size: int, seed: int = 0, *, is_uniform: bool, jump: int = 0) -> list[tuple[int, float, str, int]]:
     """Return a sample of the steps without replacement in which all nodes have the same chance; it needs no state.
 
     Each step has a random number u, derived from the seed, and the steps with the largest u^(1/w) are in the sample (Efraimidis
@@ -288,7 +265,7 @@ def reservoir(
 
     def key(step: tuple[int, float, str, int]) -> float:
         digest = blake2b(f"{seed} {step[0]} {step[1]!r}".encode(), digest_size=8).digest()
-        return log((int.from_bytes(digest) + 1) / (2**64 + 1)) / weight(step[3], jump, is_uniform=is_uniform)
+        return log((int.from_bytes(digest) + 1) / (2**64 + 1)) / step_weight(step[3], jump, is_uniform=is_uniform)
 
     return nlargest(size, (step for step in trace if step[3] + jump > 0), key=key)
 

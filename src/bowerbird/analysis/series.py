@@ -150,7 +150,8 @@ def two_places(value: float) -> str:
 
 def _product_moment(ones: Sequence[float], others: Sequence[float]) -> float | None:
     n = len(ones)
-    if n < _MIN_PAIRS:
+    # Rounding of the mean would hide that a series is constant.
+    if n < _MIN_PAIRS or min(ones) == max(ones) or min(others) == max(others):
         return None
     mean, other_mean = sum(ones) / n, sum(others) / n
     above, other_above = [one - mean for one in ones], [other - other_mean for other in others]
@@ -171,8 +172,12 @@ def _with_interval(value: float, n: int, widening: float) -> Coefficient:
 def column_name(body: bytes) -> str:
     """Return the heading of the second column; empty if the file has none or cannot be read."""
     text = body[:MAX_BYTES].decode("utf-8-sig", errors="replace")
-    row = next((row for row in csv.reader(StringIO(text.partition("\n")[0]), delimiter=_separator(text)) if row), [])
-    return row[1].strip() if len(row) > 1 and _parse_time(row[0]) is None else ""
+    separator = _separator(text)
+    try:
+        row = next(csv.reader(StringIO(text.partition("\n")[0]), delimiter=separator), [])
+    except csv.Error:
+        return ""
+    return row[1].strip() if len(row) > 1 and _is_heading(row, separator) else ""
 
 
 def read_series(body: bytes) -> dict[datetime, float]:
@@ -186,25 +191,21 @@ def read_series(body: bytes) -> dict[datetime, float]:
     if "\0" in text:
         raise UserError(f"the file is not text; {_FORMAT}")
     separator = _separator(text)
-    series: dict[datetime, float] = {}
-    may_be_heading = True
     reader = csv.reader(StringIO(text), delimiter=separator)
     try:
-        for number, row in enumerate(reader, 1):
-            if not any(cell.strip() for cell in row):
-                continue
-            if len(series) >= MAX_ROWS:
-                raise UserError(f"the file has more than {MAX_ROWS:,} rows; sum them up by day or month first")
-            is_heading = may_be_heading and (len(row) < 2 or _parse_time(row[0]) is None)
-            may_be_heading = False
-            if is_heading:
-                continue
-            time, value = _parse_row(row, number, separator)
-            if time in series:
-                raise UserError(f"duplicate time {row[0].strip()!r} in line {number}; use each time once")
-            series[time] = value
+        rows = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
     except csv.Error as error:
         raise UserError(f"invalid line {reader.line_num} ({error}); {_FORMAT}") from error
+    if rows and _is_heading(rows[0][1], separator):
+        del rows[0]
+    if len(rows) > MAX_ROWS:
+        raise UserError(f"the file has more than {MAX_ROWS:,} rows; sum them up by day or month first")
+    series: dict[datetime, float] = {}
+    for number, row in rows:
+        time, value = _parse_row(row, number, separator)
+        if time in series:
+            raise UserError(f"duplicate time {row[0].strip()!r} in line {number}; use each time once")
+        series[time] = value
     if not series:
         raise UserError(f"the file has no rows; {_FORMAT}")
     return series
@@ -216,6 +217,20 @@ def _separator(text: str) -> str:
     return next((each for each in (";", "\t") if each in first), ",")
 
 
+def _is_heading(row: list[str], separator: str) -> bool:
+    """Return True if neither a time nor a number can be read from the row."""
+    if len(row) < 2:
+        return True
+    return _parse_time(row[0]) is None and _parse_number(row[1], separator) is None
+
+
+def _parse_number(written: str, separator: str) -> float | None:
+    try:
+        return float(written if separator == "," else written.replace(",", "."))
+    except ValueError:
+        return None
+
+
 def _parse_row(row: list[str], line: int, separator: str) -> tuple[datetime, float]:
     if len(row) < 2:
         raise UserError(f"line {line} has one column; {_FORMAT}")
@@ -223,10 +238,9 @@ def _parse_row(row: list[str], line: int, separator: str) -> tuple[datetime, flo
     if time is None:
         raise UserError(f"invalid time {row[0].strip()[:40]!r} in line {line}; use 2026-03-01, 2026-03-01 18:00 or 2026-03")
     written = row[1].strip()
-    try:
-        value = float(written if separator == "," else written.replace(",", "."))
-    except ValueError as error:
-        raise UserError(f"invalid number {written[:40]!r} in line {line}") from error
+    value = _parse_number(written, separator)
+    if value is None:
+        raise UserError(f"invalid number {written[:40]!r} in line {line}")
     if not abs(value) < 1e15:
         raise UserError(f"invalid number {written[:40]!r} in line {line}: it cannot be compared")
     return time, value
@@ -238,6 +252,6 @@ def _parse_time(written: str) -> datetime | None:
         return None
     try:
         time = datetime.fromisoformat(f"{text}-01" if _MONTH.fullmatch(text) else text)
-    except ValueError:
+        return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    except (ValueError, OverflowError):
         return None
-    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)

@@ -26,12 +26,12 @@ from unicodedata import normalize as normalize_unicode
 
 from msgspec import Struct
 
-from bowerbird.analysis.languages import MIN_SET_POSTS, SECOND_SHARE, SetLanguages, clean
+from bowerbird.analysis.languages import MIN_SECOND_SHARE, MIN_SET_POSTS, SetLanguages, clean
 
 EUROPEAN = "pt-PT"
 BRAZILIAN = "pt-BR"
 MIXED = "mixed"
-VERSION = "2"
+VERSION = "3"
 """Changes with the hints, the weights and the rules of this module. Labels record it."""
 
 _HALF = 0.5
@@ -84,7 +84,9 @@ class Variety(Struct, frozen=True, kw_only=True):
     score: float = 0.0
     """Logarithm of the odds; positive for Portugal."""
     confidence: float = 0.0
-    """Probability of the likelier of the two varieties; for `mixed` the share of the rarer one."""
+    """Probability of the likelier of the two varieties."""
+    rarer_share: float = 0.0
+    """Share of the rarer variety among the posts that show one by themselves."""
     posts: int = 0
     """Number of Portuguese posts that were used; 0 if the set is not Portuguese."""
     evidence: tuple[Evidence, ...] = ()
@@ -104,7 +106,7 @@ def classify_variety(texts: Sequence[str], languages: SetLanguages) -> Variety:
 def portuguese_posts(texts: Sequence[str], languages: SetLanguages) -> list[str]:
     """Return the Portuguese posts of a set; none if the set as a whole is not Portuguese."""
     shares = languages.shares
-    is_portuguese = shares.get("pt", 0.0) > _HALF and shares.get("gl", 0.0) < SECOND_SHARE
+    is_portuguese = shares.get("pt", 0.0) > _HALF and shares.get("gl", 0.0) < MIN_SECOND_SHARE
     if languages.identified < MIN_SET_POSTS or not is_portuguese:
         return []
     return [text for text, name in zip(texts, languages.by_post, strict=True) if name == "pt"]
@@ -113,12 +115,12 @@ def portuguese_posts(texts: Sequence[str], languages: SetLanguages) -> list[str]
 def weigh_hints(posts: Sequence[Sequence[FoundHint]], weights: Mapping[str, float]) -> Variety:
     """Return the variety of Portuguese posts whose hints are given."""
     examples: dict[str, Counter[str]] = {}
-    clear = [0, 0]
+    european = brazilian = 0
     for post in posts:
         counts = Counter(name for name, _ in post)
         score = sum(weights[name] * sqrt(count) for name, count in counts.items())
-        if abs(score) >= _CLEAR_SCORE:
-            clear[score > 0] += 1
+        european += score >= _CLEAR_SCORE
+        brazilian += score <= -_CLEAR_SCORE
         for name, words in post:
             examples.setdefault(name, Counter())[words] += 1
     evidence = [
@@ -135,16 +137,17 @@ def weigh_hints(posts: Sequence[Sequence[FoundHint]], weights: Mapping[str, floa
     total = sum(abs(each.weight) for each in evidence)
     score = _SCALE * sum(each.weight for each in evidence) / sqrt(total + 1)
     confidence = 1 / (1 + exp(-abs(score)))
-    rarer = min(clear) / max(1, sum(clear))
+    rarer_share = min(european, brazilian) / max(1, european + brazilian)
     variety: str | None = None
-    if sum(clear) >= _MIN_CLEAR_POSTS and rarer >= _MIXED_SHARE:
-        variety, confidence = MIXED, rarer
+    if european + brazilian >= _MIN_CLEAR_POSTS and rarer_share >= _MIXED_SHARE:
+        variety = MIXED
     elif confidence >= _MIN_CONFIDENCE:
         variety = EUROPEAN if score > 0 else BRAZILIAN
     return Variety(
         variety=variety,
         score=round(score, 3),
         confidence=round(confidence, 4),
+        rarer_share=round(rarer_share, 4),
         posts=len(posts),
         evidence=tuple(evidence),
     )

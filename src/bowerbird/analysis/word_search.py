@@ -5,11 +5,16 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 MAX_WORDS = 100
 MAX_WORD_LENGTH = 100
-_WORD = re.compile(r"\w+")
+MARKS = "".join(chr(code) for code in range(0x300, 0x2000) if unicodedata.category(chr(code))[0] == "M")
+"""Accents and vowel signs, which belong to the letter before them although `\\w` excludes them."""
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+"""Thai, Lao, Burmese, Khmer, Japanese and Chinese letters: blanks do not separate these words."""
+_WORD = re.compile(rf"(?:\w[{MARKS}]*)+")
 _REPEATED = re.compile(r"(.)\1+")
 _CACHE_SIZE = 200_000
 
@@ -23,8 +28,10 @@ def word_pattern(words: Sequence[str]) -> re.Pattern[str]:
     patterns = []
     for word in ordered:
         inner = r"\s+".join(re.escape(each) for each in word.split())
-        end = r"(?!\w)" if word[-1].isalnum() or word[-1] == "_" else ""
-        patterns.append(rf"(?<!\w){inner}{end}")
+        begin = "" if re.match(f"[{_UNSPACED}]", word) else rf"(?<![^\W{_UNSPACED}])(?<![{MARKS}])"
+        is_closed = re.search(rf"[\w{MARKS}]$", word) and not re.search(f"[{_UNSPACED}]$", word)
+        end = rf"(?![^\W{_UNSPACED}]|[{MARKS}])" if is_closed else ""
+        patterns.append(f"{begin}{inner}{end}")
     return re.compile("|".join(patterns) or r"(?!)", re.IGNORECASE)
 
 
@@ -35,9 +42,11 @@ def clean_words(words: Iterable[str]) -> list[str]:
 
 
 def fold_spelling(text: str) -> str:
-    """Return the letters without case, accents and repetitions: what two spellings of a name have in common."""
+    """Return the letters without case, accents and repetitions: what two spellings have in common."""
     decomposed = unicodedata.normalize("NFKD", text.casefold())
-    return _REPEATED.sub(r"\1", "".join(each for each in decomposed if each.isalnum()))
+    # The marks after the accents are vowels in other scripts.
+    letters = (each for each in decomposed if each.isalnum() or (each in MARKS and each > "\u036f"))
+    return _REPEATED.sub(r"\1", "".join(letters))
 
 
 class Spellings:
@@ -45,10 +54,12 @@ class Spellings:
 
     def __init__(self, words: Sequence[str]) -> None:
         self._known = {" ".join(word.casefold().removeprefix("#").split()) for word in words}
-        self._folded = {fold_spelling(word) for word in words} - {""}
+        folded = map(fold_spelling, words)
+        # One letter, such as that of `C++`, resembles too much.
+        self._folded = {word for word in folded if len(word) > 1}
         self._phrases = [[fold_spelling(each) for each in word.split()] for word in words if len(word.split()) > 1]
         self._lengths = sorted({len(word.split()) for word in words} | {1})
-        self._is_near_cache: dict[str, bool] = {}
+        self._is_near = lru_cache(maxsize=_CACHE_SIZE)(self._resembles_known)
         self._authors: defaultdict[str, set[int]] = defaultdict(set)
         self._posts: defaultdict[str, int] = defaultdict(int)
 
@@ -66,21 +77,14 @@ class Spellings:
         rows = [(spelling, self._posts[spelling], len(who)) for spelling, who in self._authors.items() if len(who) >= people]
         return sorted(rows, key=lambda row: (-row[1], row[0]))[:most]
 
-    def _is_near(self, spelling: str) -> bool:
-        is_near = self._is_near_cache.get(spelling)
-        if is_near is None:
-            is_near = spelling not in self._known and self._resembles_known(spelling)
-            if len(self._is_near_cache) < _CACHE_SIZE:
-                self._is_near_cache[spelling] = is_near
-        return is_near
-
     def _resembles_known(self, spelling: str) -> bool:
         """Compare a single word with all words, also with phrases written without blanks; compare a phrase word by word."""
+        if spelling in self._known:
+            return False
         parts = [fold_spelling(each) for each in spelling.split()]
         if len(parts) == 1:
             return any(_is_similar(parts[0], known) for known in self._folded)
-        phrases: Iterator[list[str]] = (phrase for phrase in self._phrases if len(phrase) == len(parts))
-        return any(all(map(_is_similar, parts, phrase)) for phrase in phrases)
+        return any(len(parts) == len(phrase) and all(map(_is_similar, parts, phrase)) for phrase in self._phrases)
 
 
 def _is_similar(one: str, other: str) -> bool:
@@ -95,7 +99,7 @@ def _is_similar(one: str, other: str) -> bool:
 
 
 def edit_distance(one: str, other: str, most: int) -> int:
-    """Return the number of letters to change, insert, delete or swap with a neighbour; `most + 1` if it is more than `most`."""
+    """Return the number of letters to change, insert, delete or swap with a neighbour; at most `most + 1`."""
     before: list[int] = []
     last = list(range(len(other) + 1))
     for row, letter in enumerate(one, 1):
@@ -108,4 +112,4 @@ def edit_distance(one: str, other: str, most: int) -> int:
         if min(line) > most:
             return most + 1
         before, last = last, line
-    return last[-1]
+    return min(last[-1], most + 1)

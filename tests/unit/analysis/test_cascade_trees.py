@@ -102,7 +102,7 @@ def test_rebuild_source_reported_by_service_precedes_all() -> None:
     # All in one second, and the list tells them the other way round.
     told = [repost(4, 3, as_post=703, via=702), repost(3, 3, as_post=702, via=701), repost(2, 3, as_post=701)]
     tree = cascade(*told, repost(5, 4, as_post=704, via=999, words="//@u3:x"), _4={2}, _3={1})
-    assert sorted(edges(tree)) == [(2, 1, "unknown"), (3, 2, "told"), (4, 3, "told"), (5, 3, "named")]
+    assert sorted(edges(tree)) == [(2, 1, "unknown"), (3, 2, "reported"), (4, 3, "reported"), (5, 3, "named")]
     assert tree.depth == 3
 
 

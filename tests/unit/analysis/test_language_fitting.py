@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from bowerbird.analysis.variety import find_hints, hints, weigh_hints
+from bowerbird.errors import UserError
 from bowerbird.evaluate.language.fitting import count_hints, fit_weights
 from bowerbird.evaluate.language.posts import Source
+from bowerbird.evaluate.language.varieties import evaluate_varieties
 from language_posts import BRAZILIAN, EUROPEAN
 
 
@@ -23,3 +26,9 @@ def test_fit_weights_follows_the_data_and_never_changes_sides() -> None:
 def test_count_hints_counts_by_post() -> None:
     column = list(hints()).index("voce")
     assert np.array_equal(count_hints(["você e você", "tu"])[:, column], [2, 0])
+
+
+def test_evaluate_varieties_with_too_few_posts_raises() -> None:
+    source = Source("politicians", {"ana": ["Olá"]}, {"rui": ["Oi"]})
+    with pytest.raises(UserError, match="politicians"):
+        evaluate_varieties([source], {"en": ["Hello"]}, 10, 1, print)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import unicodedata
 from itertools import cycle, islice
+from time import process_time
 
 import pytest
 
 from bowerbird.analysis.languages import LANGUAGES, SEVERAL, Identifier, clean, normalize
+from bowerbird.analysis.variety import find_hints
 from language_posts import BRAZILIAN, ENGLISH, EUROPEAN, SPANISH
 
 IDENTIFIER = Identifier()
@@ -95,21 +98,21 @@ def test_observe_estimates_a_prior_from_200_posts_on() -> None:
 
 def test_identify_set_ignores_a_post_in_another_language() -> None:
     languages = IDENTIFIER.identify_set([*EUROPEAN, *EUROPEAN, ENGLISH[0]])
-    assert (languages.language, languages.main) == ("pt", "pt")
+    assert languages.language == "pt"
     assert list(languages.shares) == ["pt", "en"]
     assert languages.by_post[-1] == "en"
 
 
 def test_identify_set_with_a_second_language_is_several() -> None:
     languages = IDENTIFIER.identify_set([*EUROPEAN, *ENGLISH[:3]])
-    assert (languages.language, languages.main) == (SEVERAL, "pt")
+    assert languages.language == SEVERAL
     even = IDENTIFIER.identify_set([*EUROPEAN[:2], *ENGLISH[:2], *SPANISH[:2]])
-    assert (even.language, even.main) == (SEVERAL, None)
+    assert even.language == SEVERAL
 
 
 def test_identify_set_needs_three_posts_with_letters() -> None:
     languages = IDENTIFIER.identify_set([*EUROPEAN[:2], "lol", "🎉"])
-    assert (languages.language, languages.main, languages.identified, languages.posts) == (None, None, 2, 4)
+    assert (languages.language, languages.identified, languages.posts) == (None, 2, 4)
     assert IDENTIFIER.identify_set([]).language is None
 
 
@@ -126,3 +129,32 @@ def test_identify_set_distinguishes_galician() -> None:
 def test_importing_does_not_load_the_model() -> None:
     code = "import sys, bowerbird.analysis.language_labels; sys.exit('py3langid' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("text", ["a." * 4_000, "a-" * 16_000, "@a." * 4_000, "ha" * 5_000])
+def test_hostile_text_is_cleaned_within_half_a_second(text: str) -> None:
+    began = process_time()
+    normalize(text)
+    find_hints(text)
+    assert process_time() - began < 0.5
+
+
+def test_identify_reads_the_first_5000_characters() -> None:
+    text = f"{EUROPEAN[0]} " * 200
+    assert IDENTIFIER.identify([text, text * 9]) == IDENTIFIER.identify([text, text])
+
+
+def test_clean_composes_letters() -> None:
+    assert clean(unicodedata.normalize("NFD", "você está")) == "você está"
+
+
+def test_observe_counts_identified_posts_and_each_post_once() -> None:
+    identifier = Identifier()
+    posts = [f"{text} {number}" for text in EUROPEAN for number in range(60)]
+    identifier.identify(posts)
+    identifier.observe(posts)
+    counted = identifier.stream_posts
+    assert counted == len(posts)
+    identifier.identify([f"{ENGLISH[0]} {number}" for number in range(5_001)])
+    identifier.observe(posts)
+    assert identifier.stream_posts == counted

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from msgspec import structs
 
 from bowerbird.analysis.language_labels import BY_POSTS, create_classifiers
-from bowerbird.model import Judgement, Page, Post, PostKind, Ruling, Saved, Seen, Subject, User
+from bowerbird.model import EarlierJudgement, Judgement, Page, Post, PostKind, Ruling, Saved, Seen, Subject, User
 from bowerbird.model.work.calls import SavedPost
 from bowerbird.ports import Judge
 from language_posts import BRAZILIAN, ENGLISH, EUROPEAN
@@ -88,3 +89,23 @@ def test_reposts_and_opted_out_accounts_have_no_label(classifier: Judge) -> None
     opted_out = classifier.judge(seen(EUROPEAN, profile=User(id="x:1", key="1", opts_out=True)))
     assert opted_out.judgements == ()
     assert opted_out.reviewed[Subject.USER, "x:1"] == set(BY_POSTS)
+
+
+@pytest.mark.parametrize("classifier", [LANGUAGE, VARIETY])
+def test_posts_without_letters_do_not_strengthen_a_label(classifier: Judge) -> None:
+    emoji = ["🎉" * number for number in range(1, 31)]
+    nothing = classifier.judge(seen(emoji))
+    assert labels_of(nothing, Subject.USER) == {}
+    assert nothing.reviewed[Subject.USER, "x:1"] == frozenset()
+    few = classifier.judge(seen([*emoji[:27], *EUROPEAN[:3]]))
+    assert {each.reason for each in labels_of(few, Subject.USER).values()} == {"few posts"}
+
+
+@pytest.mark.parametrize(("classifier", "value"), [(LANGUAGE, "en"), (VARIETY, "pt-PT")])
+def test_label_by_fewer_posts_is_not_added_beside_one_by_more(classifier: Judge, value: str) -> None:
+    before = EarlierJudgement(judge=classifier.name, value=value, reason="many posts", evidence="{}", version="3", strength=3)
+    page = structs.replace(seen(BRAZILIAN), before={(Subject.USER, "x:1"): (before,)})
+    assert labels_of(classifier.judge(page), Subject.USER) == {}
+    weaker = structs.replace(before, reason="few posts", strength=1)
+    page = structs.replace(page, before={(Subject.USER, "x:1"): (weaker,)})
+    assert labels_of(classifier.judge(page), Subject.USER) != {}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import unicodedata
+from collections.abc import Callable
 from pathlib import Path
+from time import process_time
 
 import pytest
 
 from bowerbird.analysis.places.classifier import find_area
-from bowerbird.analysis.places.gazetteer import Level, is_built, open_gazetteer
+from bowerbird.analysis.places.gazetteer import Level, fold, is_built, open_gazetteer
 from bowerbird.analysis.places.resolver import open_resolver
 from bowerbird.errors import UserError
 from bowerbird.evaluate.places import labels
@@ -272,3 +275,75 @@ def test_evaluation_labels_are_complete() -> None:
     assert len(known) == 500
     assert sum(label.is_seen for label in known) == 260
     assert all(len(country) == 2 or country == "-" for label in known for country in label.countries)
+
+
+def test_fold_keeps_vowel_signs_and_removes_accents() -> None:
+    assert fold("का") != fold("कि")
+    assert fold("กรุงเทพ") == "กรุงเทพ"
+    assert fold("São Paulo ❤️") == "sao paulo"
+
+
+@pytest.mark.parametrize("text", ["गाना", "राम"])
+def test_resolve_words_with_vowel_signs_are_no_places(text: str) -> None:
+    assert RESOLVER.resolve(text) == ()
+
+
+@pytest.mark.parametrize(("text", "city"), [("मुंबई", "Mumbai"), ("กรุงเทพ", "Bangkok")])
+def test_resolve_names_with_vowel_signs(text: str, city: str) -> None:
+    assert [each.entry.name for each in RESOLVER.resolve(text)] == [city]
+
+
+def test_resolve_decomposed_letters_give_the_same_result() -> None:
+    text = "São Paulo, Brasil"
+    assert RESOLVER.resolve(unicodedata.normalize("NFD", text)) == RESOLVER.resolve(text)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda: RESOLVER.in_post("@" * 2000, ()),
+        lambda: RESOLVER.in_post("a@" * 1000, ()),
+        lambda: RESOLVER.resolve("Santa Cruz " * 100),
+        lambda: RESOLVER.resolve("@" * 1_000_000),
+    ],
+)
+def test_hostile_text_is_read_within_half_a_second(read: Callable[[], object]) -> None:
+    began = process_time()
+    read()
+    assert process_time() - began < 0.5
+
+
+@pytest.mark.parametrize("text", ["121.4737, 31.2304", "+351 210.345.99, 31.22.11"])
+def test_resolve_other_numbers_are_no_coordinates(text: str) -> None:
+    assert RESOLVER.resolve(text) == ()
+
+
+def test_resolve_order_of_duplicates_does_not_matter() -> None:
+    first, second = RESOLVER.resolve("Porto / Porto, Portugal"), RESOLVER.resolve("Porto, Portugal / Porto")
+    assert first == second
+    assert first == RESOLVER.resolve("Porto, Portugal")
+
+
+def test_resolve_lines_are_alternatives() -> None:
+    assert [each.entry.name for each in RESOLVER.resolve("Berlin\nLondon")] == ["Berlin", "London"]
+
+
+def test_in_description_residence_counts_before_birthplace() -> None:
+    found = RESOLVER.in_description("Born in Lisbon. Living in Berlin")
+    assert found is not None
+    assert found.entry.name == "Berlin"
+
+
+def test_in_post_reads_at_and_not_english_no() -> None:
+    found = RESOLVER.in_post("We play at Berlin tonight", ())
+    assert found is not None
+    assert found.entry.name == "Berlin"
+    assert RESOLVER.in_post("No Boston this year", ()) is None
+
+
+def test_open_gazetteer_incomplete_index_is_built_again(tmp_path: Path) -> None:
+    open_gazetteer(tmp_path, smallest=500_000)
+    (folder,) = tmp_path.iterdir()
+    assert folder.stat().st_mode & 0o055 == 0o055
+    (folder / "names.bin").unlink()
+    assert open_gazetteer(tmp_path, smallest=500_000).find("Lisbon")

@@ -78,7 +78,7 @@ def test_estimate_single_walker_intervals_have_coverage(steps: int) -> None:
 
 
 def test_estimate_single_step_has_infinite_interval() -> None:
-    assert sampling.estimate([[Observation(4.0, 0.25)]]) == Estimate(4.0, inf, inf)
+    assert sampling.estimate([[Observation(4.0, 0.25)]]) == Estimate(4.0, inf, -inf, inf)
 
 
 def test_diagnostics_are_small_for_stationary_walks_only() -> None:
@@ -101,7 +101,7 @@ def test_is_reached_requires_all_diagnostics() -> None:
 def test_is_reached_requires_enough_accounts() -> None:
     def known(accounts: int) -> sampling.Convergence:
         trace = [(walker, float(step), f"n{step % accounts}", 4) for walker in range(20) for step in range(100)]
-        return sampling.convergence(sampling.walks(trace, lambda node, degree: 15.0))
+        return sampling.convergence(sampling.walks(trace, lambda node, degree: 15.0, is_uniform=False))
 
     assert known(1).estimate.half_width == 0
     assert known(1).accounts == 1
@@ -112,14 +112,14 @@ def test_is_reached_requires_enough_accounts() -> None:
 @pytest.mark.parametrize(("accounts", "value"), [(each, value) for each in range(1, 60) for value in (0.0, 1.0)])
 def test_share_interval_lies_in_range_and_contains_share(accounts: int, value: float) -> None:
     trace = [(walker, float(step), f"n{step % accounts}", 3 + step % accounts) for walker in range(7) for step in range(60)]
-    found = sampling.estimate(sampling.walks(trace, lambda node, degree: value))
+    found = sampling.estimate(sampling.walks(trace, lambda node, degree: value, is_uniform=False))
     assert 0.0 <= found.low <= found.value <= found.high <= 1.0
     assert value in (found.low, found.high)
 
 
 def test_walks_are_ordered_by_own_clock() -> None:
     trace = [(2, 1.0, "c", 4), (1, 2.0, "b", 2), (1, 1.0, "a", 1), (1, 3.0, "gone", -1)]
-    walks = sampling.walks(trace, lambda node, degree: degree)
+    walks = sampling.walks(trace, lambda node, degree: degree, is_uniform=False)
     assert [[seen[:2] for seen in walk] for walk in walks] == [[(1, 1.0), (2, 0.5)], [(4, 0.25)]]
     alike = sampling.walks(trace, lambda node, degree: degree, is_uniform=True)[0]
     assert [seen[:2] for seen in alike] == [(1, 1.0), (2, 1.0)]
@@ -137,12 +137,12 @@ def test_until_slowest_walker_drops_later_steps() -> None:
 
 def test_reservoir_is_uniform_in_any_order() -> None:
     trace = [(1, float(step), f"n{step}", 1) for step in range(20)]
-    kept = [step[2] for seed in range(400) for step in sampling.reservoir(trace, 5, seed)]
+    kept = [step[2] for seed in range(400) for step in sampling.reservoir(trace, 5, seed, is_uniform=True)]
     counts = [kept.count(f"n{step}") for step in range(20)]
     assert sum(counts) == 2000
     assert min(counts) > 60
     assert max(counts) < 145
-    assert sampling.reservoir(trace[::-1], 5, 1) == sampling.reservoir(trace, 5, 1)
+    assert sampling.reservoir(trace[::-1], 5, 1, is_uniform=True) == sampling.reservoir(trace, 5, 1, is_uniform=True)
 
 
 @pytest.mark.parametrize(("freedom", "quantile"), [(1, 12.706), (3, 3.182), (5, 2.571), (19, 2.093), (1000, 1.962)])
@@ -152,24 +152,28 @@ def test_t_quantile_is_accurate(freedom: int, quantile: float) -> None:
 
 def test_walks_drop_unknown_values() -> None:
     trace = [(1, 1.0, "a", 2), (1, 2.0, "b", 2)]
-    assert [len(walk) for walk in sampling.walks(trace, lambda node, degree: None if node == "b" else 1.0)] == [1]
+    assert [len(walk) for walk in sampling.walks(trace, lambda node, degree: None if node == "b" else 1.0, is_uniform=False)] == [
+        1
+    ]
 
 
 def test_walks_neighbours_belong_to_step() -> None:
-    (step,) = sampling.walks([(1, 1.0, "a", 2)], lambda node, degree: degree, around=lambda node: [("b", 4), ("c", 4)])[0]
+    (step,) = sampling.walks(
+        [(1, 1.0, "a", 2)], lambda node, degree: degree, is_uniform=False, around=lambda node: [("b", 4), ("c", 4)]
+    )[0]
     assert step.weight == pytest.approx((1 / 2 + 1 / 4 + 1 / 4) / 3)
     assert step.value == pytest.approx(3 / (1 / 2 + 1 / 4 + 1 / 4)), "the harmonic mean of the three degrees"
 
 
 def test_walks_jump_counts_as_neighbours() -> None:
-    walk = sampling.walks([(1, 1.0, "a", 0), (1, 2.0, "b", 10)], lambda node, degree: 1.0, jump=10)[0]
+    walk = sampling.walks([(1, 1.0, "a", 0), (1, 2.0, "b", 10)], lambda node, degree: 1.0, is_uniform=False, jump=10)[0]
     assert [seen.weight for seen in walk] == [1 / 10, 1 / 20]
 
 
 def test_estimate_shared_accounts_do_not_narrow_interval() -> None:
     """Twenty walkers over the same five accounts agree with each other, but five accounts are all that was seen."""
     trace = [(walker, float(clock), f"n{(walker + clock) % 5}", 1) for walker in range(20) for clock in range(50)]
-    found = sampling.estimate(sampling.walks(trace, lambda node, degree: float(node == "n0")))
+    found = sampling.estimate(sampling.walks(trace, lambda node, degree: float(node == "n0"), is_uniform=False))
     assert found.value == pytest.approx(0.2)
     assert found.error == pytest.approx((0.2 * 0.8 / 5) ** 0.5)
     assert found.low < 0.06
@@ -178,7 +182,7 @@ def test_estimate_shared_accounts_do_not_narrow_interval() -> None:
 
 def test_estimate_share_of_zero_has_upper_bound() -> None:
     trace = [(walker, float(clock), f"n{walker} {clock}", 1) for walker in range(4) for clock in range(25)]
-    found = sampling.estimate(sampling.walks(trace, lambda node, degree: 0.0))
+    found = sampling.estimate(sampling.walks(trace, lambda node, degree: 0.0, is_uniform=False))
     assert (found.value, found.low) == (0.0, pytest.approx(0.0, abs=1e-9))
     assert 0.03 < found.high < 0.12
 

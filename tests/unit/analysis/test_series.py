@@ -116,3 +116,22 @@ def test_column_name_returns_second_heading() -> None:
 )
 def test_coefficient_description_names_strength_and_interval(found: Coefficient, words: str) -> None:
     assert found.description.startswith(words)
+
+
+def test_pearson_constant_series_with_rounding_errors_returns_none() -> None:
+    assert pearson([0.1] * 10, [0.1] * 10) is None
+
+
+@pytest.mark.parametrize("time", ["0001-01-01T00:00+14:00", "9999-12-31T23:00-14:00"])
+def test_read_series_time_out_of_range_raises(time: str) -> None:
+    with pytest.raises(UserError, match="line 2"):
+        read_series(f"2026-03-01,1\n{time},1\n".encode())
+
+
+def test_read_series_first_row_with_invalid_time_is_no_heading() -> None:
+    with pytest.raises(UserError, match="line 1"):
+        read_series(b"03/01/2026,1\n2026-03-02,2\n")
+
+
+def test_column_name_of_an_oversized_field_is_empty() -> None:
+    assert column_name(b"day," + b"x" * 131_073) == ""

@@ -51,3 +51,29 @@ def test_edit_distance_counts_swapped_neighbours_once() -> None:
     assert edit_distance("ab", "ba", 2) == 1
     assert edit_distance("abcd", "wxyz", 1) == 2
     assert fold_spelling("  Não!! Siiim ") == "naosim"
+
+
+@pytest.mark.parametrize(
+    ("word", "text", "is_there"),
+    [
+        ("中国", "我爱中国人", True),
+        ("ไทย", "คนไทยทุกคน", True),
+        ("iPhone", "我的iPhone很好", True),
+        ("नमक", "नमकीन", False),
+        ("नमक", "नमक कम है", True),
+        ("rain", "brain", False),
+    ],
+)
+def test_word_pattern_in_other_scripts(word: str, text: str, is_there: bool) -> None:
+    assert bool(word_pattern([word]).search(text)) is is_there
+
+
+@pytest.mark.parametrize(("word", "text"), [("C++", "c cc"), ("कि", "क कक")])
+def test_spellings_do_not_list_single_letters(word: str, text: str) -> None:
+    spellings = Spellings([word])
+    spellings.add(text, 1)
+    assert spellings.common(1, 10) == []
+
+
+def test_edit_distance_is_at_most_one_more_than_wanted() -> None:
+    assert edit_distance("", "abcde", 1) == 2

@@ -79,7 +79,7 @@ def estimated(graph: Graph, calls: int, seed: int, name: str = "rwrw") -> float:
     trace = [step for node in nodes.values() for step in node.steps]
     pending = [clock for node in nodes.values() for clock in node.pending]
     steps = sampling.until_slowest_walker(trace, pending)
-    return sampling.mean(sampling.walks(steps, lambda key, degree: nodes[key].listed, jump=JUMP))
+    return sampling.mean(sampling.walks(steps, lambda key, degree: nodes[key].listed, is_uniform=False, jump=JUMP))
 
 
 GRAPH = directed(800, seed=1)

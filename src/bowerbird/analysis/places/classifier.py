@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 from bowerbird.analysis.places.gazetteer import Entry, Level
-from bowerbird.analysis.places.resolver import MIN_CONFIDENCE, Candidate, Resolver
+from bowerbird.analysis.places.resolver import MAX_PROSE, MIN_CONFIDENCE, Candidate, Resolver
 from bowerbird.errors import UserError
 from bowerbird.model import Area, Box, Finding, Judgement, Place, Post, PostKind, Ruling, Seen, Source, Subject, User
 
 _ACCOUNT_SOURCES = frozenset({Source.PROFILE, Source.TEXT})
 _REVIEWED = frozenset(source.value for source in _ACCOUNT_SOURCES)
+_MIN_NAME_CONFIDENCE = 0.45
+"""For the name of an area, which is meant as one: less than for a profile, which may be a joke."""
 _MARGIN = 0.05
 """Degrees around the outermost towns of a country or region."""
 
@@ -28,22 +30,34 @@ class PlaceClassifier:
     def __init__(self, areas: Sequence[Area], resolver: Resolver) -> None:
         self._areas = tuple(areas)
         self._resolver = resolver
-        self._in_description = lru_cache(maxsize=50_000)(lambda text: resolver.in_description(text))
+        self._in_description = lru_cache(maxsize=50_000)(resolver.in_description)
 
     def judge(self, seen: Seen) -> Ruling:
-        return Ruling(
-            judgements=(*self._label_accounts(seen), *self._label_posts(seen)),
-            reviewed={(Subject.USER, known): _REVIEWED for known, _ in seen.accounts()},
-        )
+        labels = [
+            _label(finding, Subject.USER, known, holds_for_posts=True)
+            for known, user in seen.accounts()
+            for finding in self.locate_user(user)
+        ]
+        for known, author, post in seen.posts():
+            if author in seen.hidden:
+                continue
+            for finding in self.locate_post(post, seen.profiles.get(author)):
+                labels.append(_label(finding, Subject.POST, known))
+                if finding.source not in _ACCOUNT_SOURCES:
+                    # The author was at the place of the post, whatever the profile says.
+                    labels.append(_label(finding, Subject.USER, author))
+        reviewed = {(Subject.USER, known): _REVIEWED for known, _ in seen.accounts()}
+        return Ruling(judgements=tuple(labels), reviewed=reviewed)
 
     def locate_user(self, user: User) -> Sequence[Finding]:
         """Return the areas of an account by its location, or else by its description."""
         if user.opts_out:
             return ()
-        if user.location and (found := _probable(self._resolver.resolve(user.location))):
+        places = self._resolver.resolve(user.location or "")
+        if found := [each for each in places if each.confidence >= MIN_CONFIDENCE]:
             return self._findings(found, Source.PROFILE)
-        described = self._in_description(user.description) if user.description else None
-        return self._findings(_probable([described]), Source.TEXT) if described else ()
+        described = self._in_description((user.description or "")[:MAX_PROSE])
+        return self._findings([described], Source.TEXT) if described else ()
 
     def locate_post(self, post: Post, author: User | None) -> Sequence[Finding]:
         """Return the areas of a post by its coordinates, its place, its author's location, or its text.
@@ -52,33 +66,22 @@ class PlaceClassifier:
         """
         if post.kind is PostKind.REPOST or (author is not None and author.opts_out):
             return ()
-        if post.place is not None:
-            return self._locate_place(post.place)
+        if post.place is not None and (found := self._locate_place(post.place)) is not None:
+            return found
         by_author = self.locate_user(author) if author is not None else ()
         by_location = [each for each in by_author if each.source is Source.PROFILE]
         if by_location or not post.text:
             return by_location or by_author
         named = self._resolver.in_post(post.text, post.tags)
-        by_text = self._findings(_probable([named]), Source.TEXT) if named else ()
+        by_text = self._findings([named], Source.TEXT) if named else ()
         return by_text or by_author
 
-    def _label_accounts(self, seen: Seen) -> Iterator[Judgement]:
-        for known, user in seen.accounts():
-            for finding in self.locate_user(user):
-                yield _label(finding, Subject.USER, known, holds_for_posts=True)
-
-    def _label_posts(self, seen: Seen) -> Iterator[Judgement]:
-        for known, author, post in seen.posts():
-            for finding in self.locate_post(post, seen.profiles.get(author)):
-                yield _label(finding, Subject.POST, known)
-                if finding.source not in _ACCOUNT_SOURCES:
-                    # The author was at the place of the post, whatever the profile says.
-                    yield _label(finding, Subject.USER, author)
-
-    def _locate_place(self, place: Place) -> Sequence[Finding]:
+    def _locate_place(self, place: Place) -> Sequence[Finding] | None:
+        """Return the areas of the place of a post; None for a name that is no place."""
         if place.longitude is None or place.latitude is None:
             text = ", ".join(filter(None, (place.name, place.country)))
-            return self._findings(_probable(self._resolver.resolve(text))[:1], Source.PLACE)
+            best = self._resolver.best(text)
+            return self._findings([best], Source.PLACE) if best else None
         point = place.longitude, place.latitude
         needs_town = any(area.country for area in self._areas)
         town = self._resolver.gazetteer.nearest(*point) if needs_town else None
@@ -89,6 +92,7 @@ class PlaceClassifier:
         ]
 
     def _findings(self, candidates: Sequence[Candidate], source: Source) -> list[Finding]:
+        """Return a finding for each area that holds a candidate, by the first of these."""
         findings: dict[str, Finding] = {}
         for candidate in candidates:
             point = candidate.point or (candidate.entry.longitude, candidate.entry.latitude)
@@ -100,7 +104,7 @@ class PlaceClassifier:
 
 def find_area(name: str, resolver: Resolver) -> Area:
     """Return the city, region or country of that name; raise `UserError` if none is certain enough."""
-    found = resolver.best(name, 0.45)
+    found = resolver.best(name, _MIN_NAME_CONFIDENCE)
     box = found.entry.box if found else None
     if found is None or box is None:
         example = "box = [-9.5, 38.6, -9.0, 38.9]"
@@ -115,10 +119,6 @@ def find_area(name: str, resolver: Resolver) -> Area:
         min(box.north + _MARGIN, 90.0),
     )
     return Area(name=name, box=around, country=entry.country, region=entry.region)
-
-
-def _probable(candidates: Sequence[Candidate]) -> list[Candidate]:
-    return [each for each in candidates if each.confidence >= MIN_CONFIDENCE]
 
 
 def _contains(area: Area, candidate: Candidate) -> bool:

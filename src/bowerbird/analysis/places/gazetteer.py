@@ -20,18 +20,21 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from bowerbird.analysis.places.tables import CITY_NAMES
+from bowerbird.analysis.word_search import MARKS
 from bowerbird.model import Box
 
 SMALLEST = 500
 """Inhabitants of the smallest town in the index."""
-_INDEX_VERSION = 2
+_INDEX_VERSION = 3
 """Increase it when the files of the index or the tables in them change."""
+LAST_FILE = "names.bin"
+"""The file that is written last: an index without it is incomplete."""
 _FAR = 2.0
 """Degrees: a point farther than this from every town is at sea."""
 
 _DROPPED = re.compile(r"[.'\u2019\u2018`\u00b4\u02bb]")
 _ACCENTS = re.compile("[\u0300-\u036f]+")
-_SEPARATORS = re.compile(r"[\W_]+")
+_SEPARATORS = re.compile(rf"(?:[^\w{MARKS}]|_)+")
 _LETTERS = str.maketrans(
     {"ß": "ss", "ø": "o", "Ø": "o", "ł": "l", "Ł": "l", "đ": "d", "Đ": "d", "\u0131": "i", "æ": "ae", "Æ": "ae"}
 )
@@ -108,33 +111,31 @@ class Gazetteer:
         # Comparing members of a memoryview with integers is several times as fast as NumPy scalars.
         self._keys: Any = memoryview(np.load(folder / "keys.npy", mmap_mode="r"))
         self._places: Any = memoryview(np.load(folder / "places.npy", mmap_mode="r"))
-        self._names = (folder / "names.bin").read_bytes()
+        self._names = (folder / LAST_FILE).read_bytes()
         self.find = lru_cache(maxsize=100_000)(self._find)
         self.entry = lru_cache(maxsize=50_000)(self._entry)
 
     def _find(self, text: str) -> tuple[Hit, ...]:
         """Return every place with this name, largest first. Abbreviations count only in capitals."""
-        hits: dict[int, Hit] = {}
-        if folded := fold(text):
-            name = CITY_NAMES.get(folded, folded)
-            self._add_hits(hits, name, is_code=False)
-            first, _, rest = name.partition(" ")
-            if rest and first in _ABBREVIATIONS:
-                self._add_hits(hits, f"{_ABBREVIATIONS[first]} {rest}", is_code=False)
-            if name != folded:
-                self._add_hits(hits, folded, is_code=False)
+        folded = fold(text)
+        name = CITY_NAMES.get(folded, folded)
+        keys = [name, folded]
+        first, _, rest = name.partition(" ")
+        if rest and first in _ABBREVIATIONS:
+            keys.append(f"{_ABBREVIATIONS[first]} {rest}")
         letters = text.strip().replace(".", "")
         if 2 <= len(letters) <= 3 and letters.isascii() and letters.isupper():
-            self._add_hits(hits, code_key(letters), is_code=True)
+            keys.append(code_key(letters))
+        hits: dict[int, Hit] = {}
+        for key in dict.fromkeys(filter(None, keys)):
+            wanted = hash_key(key)
+            at = bisect_left(self._keys, wanted)
+            while at < len(self._keys) and self._keys[at] == wanted:
+                number, is_alternative = divmod(self._places[at], 2)
+                is_code = key.startswith("=")
+                hits.setdefault(number, Hit(self.entry(number), bool(is_alternative), is_code))
+                at += 1
         return tuple(sorted(hits.values(), key=lambda hit: (-hit.entry.population, hit.entry.number)))
-
-    def _add_hits(self, hits: dict[int, Hit], key: str, *, is_code: bool) -> None:
-        wanted = hash_key(key)
-        at = bisect_left(self._keys, wanted)
-        while at < len(self._keys) and self._keys[at] == wanted:
-            number, is_alternative = divmod(self._places[at], 2)
-            hits.setdefault(number, Hit(self.entry(number), bool(is_alternative), is_code))
-            at += 1
 
     def _entry(self, number: int) -> Entry:
         row = self._rows[number]
@@ -184,7 +185,7 @@ def open_gazetteer(folder: Path, smallest: int = SMALLEST) -> Gazetteer:
 
 def is_built(folder: Path, smallest: int = SMALLEST) -> bool:
     """Return True if the index exists in the cache folder."""
-    return (_index_folder(folder, smallest) / "names.bin").is_file()
+    return (_index_folder(folder, smallest) / LAST_FILE).is_file()
 
 
 def _index_folder(folder: Path, smallest: int) -> Path:

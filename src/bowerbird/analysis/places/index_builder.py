@@ -21,7 +21,7 @@ import pycountry
 from msgspec import Struct
 
 from bowerbird.analysis.places import tables
-from bowerbird.analysis.places.gazetteer import Level, code_key, fold, hash_key
+from bowerbird.analysis.places.gazetteer import LAST_FILE, Level, code_key, fold, hash_key
 
 _ROW = np.dtype(
     [
@@ -98,10 +98,14 @@ def build_index(folder: Path, smallest: int) -> None:
     temporary = Path(tempfile.mkdtemp(prefix="places-", dir=folder.parent))
     try:
         _write(temporary, places)
+        # Other users of a shared cache read it too.
+        temporary.chmod(0o755)
+        if not (folder / LAST_FILE).is_file():
+            shutil.rmtree(folder, ignore_errors=True)
         temporary.rename(folder)
     except OSError:
         shutil.rmtree(temporary, ignore_errors=True)
-        if not folder.is_dir():
+        if not (folder / LAST_FILE).is_file():
             raise
 
 
@@ -150,7 +154,7 @@ def _regions(countries: dict[str, _Extent], towns: list[_Town]) -> Iterator[_Pla
         country, own = part.country_code, part.code.partition("-")[2]
         if country not in countries:
             continue
-        default = own if country in tables.SAME_NUMBERS else ""
+        default = own if country in tables.COUNTRIES_WITH_SAME_CODES else ""
         region = tables.REGION_NUMBERS.get(country, {}).get(own, default)
         names = {part.name, *(each.gettext(part.name) for each in translations)}
         keys = {key for name in names for key in _region_keys(name)}
@@ -246,4 +250,4 @@ def _write(folder: Path, places: list[_Place]) -> None:
     np.save(folder / "rows.npy", rows)
     np.save(folder / "keys.npy", np.array([key for key, _ in pairs], np.uint64))
     np.save(folder / "places.npy", np.array([number for _, number in pairs], np.uint32))
-    (folder / "names.bin").write_bytes(bytes(letters))
+    (folder / LAST_FILE).write_bytes(bytes(letters))

@@ -100,7 +100,7 @@ ms my nb ne nl nn pa pl pt pt_BR ro ru si sk sl sq sr sv ta te th tl tr uk ur uz
 COUNTRY_LANGUAGES = tuple(_COUNTRY_LANGUAGES.split())
 """Languages in which users write the names of countries."""
 REGION_LANGUAGES = ("de", "es", "fr", "it", "ja", "ko", "pl", "pt", "ru", "zh_CN", "zh_TW")
-SAME_NUMBERS = frozenset({"US", "CH", "BE"})
+COUNTRIES_WITH_SAME_CODES = frozenset({"US", "CH", "BE"})
 """Countries whose regions carry the same letters in both sources."""
 REGION_CODES = frozenset({"US", "CA", "AU", "BR", "IT"})
 """Where people write regions by their letters (`Austin, TX`)."""
@@ -188,7 +188,6 @@ REGION_NAMES: Mapping[str, tuple[str, ...]] = {
 CITY_NAMES: Mapping[str, str] = {
     "nyc": "new york city",
     "new york": "new york city",
-    "manhattan": "manhattan",
     "philly": "philadelphia",
     "la": "los angeles",
     "l a": "los angeles",
@@ -223,9 +222,7 @@ CITY_NAMES: Mapping[str, str] = {
     "bsas": "buenos aires",
     "caba": "buenos aires",
     "ldn": "london",
-    "washington": "washington",
     "brum": "birmingham",
-    "kyiv": "kyiv",
     "jozi": "johannesburg",
     "joburg": "johannesburg",
     "blr": "bengaluru",
@@ -234,7 +231,6 @@ CITY_NAMES: Mapping[str, str] = {
     "kc": "kansas city",
     "slc": "salt lake city",
     "stl": "st louis",
-    "the bronx": "the bronx",
     "bklyn": "brooklyn",
     "westchester": "white plains",
     "silicon beach": "los angeles",

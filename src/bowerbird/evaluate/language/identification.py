@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-from bowerbird.analysis.languages import LANGUAGES, Identifier, PostLanguage
+from bowerbird.analysis.languages import FAMILIES, LANGUAGES, Identifier, PostLanguage
 from bowerbird.analysis.variety import portuguese_posts
-from bowerbird.evaluate.language.posts import Posts
+from bowerbird.evaluate.language.posts import Posts, share_of
 
 IBERIAN = ("es", "pt")
 """The Iberian languages among the recorded tweets."""
@@ -19,7 +19,6 @@ _OBSERVED = 2_000
 _ACCOUNT_POSTS = 10
 _SET_SIZES = (3, 5, 10, 30)
 _BINS = 10
-_FAMILY = frozenset({"bs", "hr", "sr"})
 
 Answers = Sequence[tuple[str, str | None]]
 """True and identified language of each tweet."""
@@ -80,7 +79,7 @@ def _figures(truth: Sequence[str], answers: Sequence[PostLanguage]) -> dict[str,
         **_accuracy(_pairs(truth, [each.likely for each in answers])),
         "calibration_error": _calibration_error(truth, answers),
         "labelled": round(len(decided) / len(labels), 4),
-        "accuracy_of_labelled": _share([language == label for language, label in decided]),
+        "accuracy_of_labelled": share_of([language == label for language, label in decided]),
         "macro_f1_of_labels": _macro_f1(labels, sorted(set(truth))),
     }
 
@@ -89,11 +88,11 @@ def _accuracy(pairs: Answers) -> dict[str, Any]:
     languages = sorted({language for language, _ in pairs})
     iberian = [(language, answer) for language, answer in pairs if language in IBERIAN]
     return {
-        "accuracy": _share([language == answer for language, answer in pairs]),
-        "accuracy_with_bs_hr_sr_as_one": _share([_is_same(language, answer) for language, answer in pairs]),
+        "accuracy": share_of([language == answer for language, answer in pairs]),
+        "accuracy_with_bs_hr_sr_as_one": share_of([_is_same(language, answer) for language, answer in pairs]),
         "macro_f1": _macro_f1(pairs, languages),
         "macro_f1_iberian": _macro_f1(iberian, IBERIAN),
-        "by_language": {name: _share([answer == name for language, answer in pairs if language == name]) for name in languages},
+        "by_language": {name: share_of([answer == name for language, answer in pairs if language == name]) for name in languages},
     }
 
 
@@ -121,7 +120,7 @@ def _set_figures(tweets: Mapping[str, Posts], size: int, identifier: Identifier,
     for language, texts in sorted(tweets.items()):
         sets = [random.sample(list(texts), min(size, len(texts))) for _ in range(100)]
         identified = [identifier.identify_set(each) for each in sets]
-        right[language] = _share([_is_same(language, each.language) for each in identified])
+        right[language] = share_of([_is_same(language, each.language) for each in identified])
         passed[language] = sum(bool(portuguese_posts(*each)) for each in zip(sets, identified, strict=True))
     return {
         "right": round(sum(right.values()) / len(right), 4),
@@ -137,8 +136,5 @@ def _pairs(truth: Sequence[str], answers: Sequence[str | None]) -> Answers:
 
 
 def _is_same(language: str, answer: str | None) -> bool:
-    return answer == language or (language in _FAMILY and answer in _FAMILY)
-
-
-def _share(claims: Sequence[bool]) -> float:
-    return round(sum(claims) / len(claims), 4) if claims else 0.0
+    serbo_croatian = FAMILIES[0]
+    return answer == language or (language in serbo_croatian and answer in serbo_croatian)

@@ -44,6 +44,11 @@ class Source(Struct, frozen=True):
     brazilian: Mapping[str, Posts]
 
 
+def share_of(claims: Sequence[bool], empty: float = 0.0) -> float:
+    """Return the share of true claims, rounded; `empty` without claims."""
+    return round(sum(claims) / len(claims), 4) if claims else empty
+
+
 def all_posts(authors: Mapping[str, Posts]) -> Posts:
     return list(chain.from_iterable(authors.values()))
 

@@ -28,8 +28,9 @@ from bowerbird.analysis.variety import (
     portuguese_posts,
     weigh_hints,
 )
+from bowerbird.errors import UserError
 from bowerbird.evaluate.language.fitting import fit_weights
-from bowerbird.evaluate.language.posts import Posts, Source, all_posts, held_out, mask_names
+from bowerbird.evaluate.language.posts import Posts, Source, all_posts, held_out, mask_names, share_of
 
 PUBLISHED = {
     "30-40": {"precision": 0.96, "recall": 0.49, "true_negative_rate": 0.985, "accuracy": 0.774},
@@ -89,6 +90,7 @@ def evaluate_varieties(
 ) -> dict[str, Any]:
     """Measure every direction on `number` sets of each size; `others` are posts in other languages."""
     halves = [held_out(source) for source in sources]
+    _require_enough_posts(halves, others)
     politicians = next(source for source in sources if source.name == "politicians")
     tests = [_draw_source_sets(source, others, number, seed) for source in (*halves, mask_names(politicians))]
     identifier = Identifier()
@@ -133,6 +135,18 @@ def evaluate_varieties(
     }
 
 
+def _require_enough_posts(sources: Sequence[Source], others: Mapping[str, Posts]) -> None:
+    """Raise `UserError` if a set of the largest size cannot be drawn."""
+    smallest, largest = _SIZES[-1]
+    for source in sources:
+        for authors in (source.european, source.brazilian):
+            if max(map(len, authors.values()), default=0) < smallest:
+                raise UserError(f"Too few posts in {source.name}: an author needs {smallest}.")
+    for language in others.keys() | {"en", "es"}:
+        if len(others.get(language, ())) < largest:
+            raise UserError(f"Too few tweets in {language!r}: the evaluation needs {largest}.")
+
+
 def _worst(measured: Mapping[str, Any]) -> dict[str, Any]:
     """Return for each figure over sets of 30 to 100 posts the worst case, and which that is."""
     figures = {name: each["sets"]["30-100"] for name, each in measured.items()}
@@ -155,7 +169,7 @@ def _measure_sets(is_european: Callable[[Posts], bool], test: SourceSets) -> dic
     return {
         "30-100": _score(every),
         **{size: _score(each) for size, each in claims.items()},
-        "claimed_by_kind": {kind.value: _share([claim for each, claim in every if each is kind]) for kind in Kind},
+        "claimed_by_kind": {kind.value: share_of([claim for each, claim in every if each is kind]) for kind in Kind},
     }
 
 
@@ -163,10 +177,10 @@ def _score(claims: Iterable[tuple[Kind, bool]]) -> dict[str, Any]:
     pairs = [(kind in _POSITIVE, claim) for kind, claim in claims]
     return {
         "number": len(pairs),
-        "precision": _share([truth for truth, claim in pairs if claim], empty=1.0),
-        "recall": _share([claim for truth, claim in pairs if truth]),
-        "true_negative_rate": _share([not claim for truth, claim in pairs if not truth]),
-        "accuracy": _share([truth == claim for truth, claim in pairs]),
+        "precision": share_of([truth for truth, claim in pairs if claim], empty=1.0),
+        "recall": share_of([claim for truth, claim in pairs if truth]),
+        "true_negative_rate": share_of([not claim for truth, claim in pairs if not truth]),
+        "accuracy": share_of([truth == claim for truth, claim in pairs]),
     }
 
 
@@ -179,7 +193,7 @@ def _measure_small_sets(method: Method, test: SourceSets) -> dict[str, Any]:
             answers = [method(posts) for posts in sets]
             names = [each.variety for each in answers]
             figures[f"{size} {truth}"] = {
-                str(name): _share([each == name for each in names]) for name in (EUROPEAN, BRAZILIAN, MIXED, None)
+                str(name): share_of([each == name for each in names]) for name in (EUROPEAN, BRAZILIAN, MIXED, None)
             }
             if truth != MIXED:
                 reliability += [
@@ -187,7 +201,7 @@ def _measure_small_sets(method: Method, test: SourceSets) -> dict[str, Any]:
                 ]
     confidence = sum(each for each, _ in reliability) / max(1, len(reliability))
     figures["mean_confidence"] = round(confidence, 4)
-    figures["accuracy_of_decided"] = _share([right for _, right in reliability])
+    figures["accuracy_of_decided"] = share_of([right for _, right in reliability])
     return figures
 
 
@@ -255,7 +269,3 @@ def _draw_set(kind: Kind, source: Source, others: Mapping[str, Posts], size: tup
         language = random.choice(("es", "en", far)) if kind is Kind.OTHER else "en"
         posts += random.sample(list(others[language]), rest)
     return PostSet(kind, posts)
-
-
-def _share(claims: Sequence[bool], empty: float = 0.0) -> float:
-    return round(sum(claims) / len(claims), 4) if claims else empty

@@ -150,7 +150,8 @@ def _seen(degrees: Mapping[str, int], truth: Truth, calls: int) -> Found:
 
 def _plain(values: list[float]) -> sampling.Estimate:
     error = sqrt(pvariance(values) / len(values))
-    return sampling.Estimate(fmean(values), error, sampling.t_quantile(len(values) - 1) * error)
+    value, half_width = fmean(values), sampling.t_quantile(len(values) - 1) * error
+    return sampling.Estimate(value, error, value - half_width, value + half_width)
 
 
 async def _listed(database: Database) -> dict[str, int]:

@@ -164,7 +164,7 @@ def _accounts(sample: Sample) -> tuple[Account, ...]:
     """Return the accounts of the sample, largest weight first."""
     weights: defaultdict[str, float] = defaultdict(float)
     for step in sample.trace:
-        weights[step.node] += sampling.weight(step.degree, sample.jump, is_uniform=sample.is_uniform)
+        weights[step.node] += sampling.step_weight(step.degree, sample.jump, is_uniform=sample.is_uniform)
     steps, total = Counter(step.node for step in sample.trace), sum(weights.values())
     heaviest = sorted(weights.items(), key=lambda item: (-item[1], item[0]))
     return tuple(_account(sample.known, key, steps[key], weight / total) for key, weight in heaviest)
