@@ -56,7 +56,7 @@ def test_a_search_is_sorted_paged_saved_and_deleted(site: Served, page: Page) ->
     page.get_by_role("link", name="likes").click()
     expect(page.locator("th[aria-sort=descending]")).to_contain_text("likes")
     first = page.locator("table.rows tbody tr td.text").first.inner_text()
-    page.get_by_role("link", name="Next").click()
+    page.get_by_role("link", name="Next →").click()
     page.wait_for_url("**after=**")
     assert page.locator("table.rows tbody tr td.text").first.inner_text() != first
     page.get_by_label("Save this search as").fill("most liked")
