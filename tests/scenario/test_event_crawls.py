@@ -122,6 +122,7 @@ def test_learned_keywords_collect_more_of_the_event_than_its_seed(dialect: str, 
             learned = await followed(crawl.database, method) - {SEED}
             probes = await rows(crawl.database, "select count(answered_at) from keyword_probes")
             texts = await rows(crawl.database, TEXTS if dialect in FILTERED else ALL_TEXTS)
+            sampled = await rows(crawl.database, "select coalesce(sum(sampled), 0) from keyword_frames")
             samples = await rows(crawl.database, "select count(*) from keyword_samples")
             volumes = await rows(crawl.database, "select volume from keyword_frames where decided_at is not null")
             async with crawl.database.reading() as tx:
@@ -133,12 +134,13 @@ def test_learned_keywords_collect_more_of_the_event_than_its_seed(dialect: str, 
         assert claimed["baseline"] is None
         if method == DEFAULT:
             assert probes[0][0] > 0
-            assert 0 < samples[0][0] < 8_000
+            assert sampled[0][0] > 0
             # No post is stored without a keyword, however much the stream delivers.
             assert sum(is_about_it(text) for (text,) in texts) > 0.6 * len(texts)
             (*claims, whole) = (*(each.precision for each in lines), claimed[DEFAULT])
             assert whole is not None
             assert all(each is None or 0 <= each.low <= each.mean <= each.high <= 1 for each in (*claims, whole))
+        assert samples == [(0,)], "deleted at the end of the crawl"
         assert laboratory.service.audit()["refused"] == 0
 
     in_laboratory(dialect, work)

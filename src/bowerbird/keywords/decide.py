@@ -50,11 +50,12 @@ values (?, ?, ?, ?, 0, 0, ?, ?, ?, ?, ?, ?, ?) on conflict (crawl, frame) do upd
 """
 _ADD_DECISION = """
 insert into keyword_decisions (method, frame, posts, background, keywords, precision, numbers) values (?, ?, ?, ?, ?, ?, ?)
+on conflict (method, frame) do nothing
 """
 _ADD_CANDIDATES = """
 insert into keyword_candidates (method, frame, term, counts, verdict, numbers, together) values (?, ?, ?, ?, ?, ?, ?)
+on conflict (method, frame, term) do nothing
 """
-_SAVE_PROGRESS = "update keyword_progress set version = version + 1, decided = ?, share = ?, undelivered = ? where crawl = ?"
 _USE_PROBES = "update keyword_probes set used_at = ?, found = null where probe = ?"
 _DELETE_SAMPLES = "delete from keyword_samples where crawl = ? and (at < ? or draw >= ?)"
 
@@ -155,7 +156,9 @@ class KeywordLoop:
         async with self._database.transaction() as tx:
             # First, so that no other worker can take the claim before the transaction ends.
             await self._claims.renew(tx, claim, now + HOLD)
-            if (await rows.read_progress(tx, self._crawl)).version != progress.version:
+            if not await rows.save_decided(
+                tx, self._crawl, progress.version, start, share=frame.share, undelivered=frame.undelivered
+            ):
                 return False
             await self._save(tx, frame, verdicts, claim.worker, now)
         return True
@@ -190,9 +193,8 @@ class KeywordLoop:
             await self._save_verdict(tx, verdict, frame.end)
         sampled = sum(row["at"] >= at for row in frame.samples)
         volume = frame.volumes[-1] if frame.volumes else None
-        traffic = (frame.heard, len(frame.posts), sampled, volume, frame.load.cap, frame.load.lost)
+        traffic = (frame.heard, frame.load.used, sampled, volume, frame.load.cap, frame.load.lost)
         await tx.execute(_SAVE_FRAME, self._crawl, at, end, *traffic, to_micros(now), worker)
-        await tx.execute(_SAVE_PROGRESS, at, frame.share, frame.undelivered, self._crawl)
         await tx.execute_many(_USE_PROBES, [(to_micros(now), row["probe"]) for row in frame.probes])
         oldest = to_micros(frame.end - OLDEST_SAMPLE)
         if len(frame.samples) >= HISTORY:

@@ -42,6 +42,14 @@ _WATCH = """
 update keyword_progress set watched_at = ?, decided = case when decided < ? then ? else decided end where crawl = ?
 """
 _BUMP = "update keyword_progress set version = version + 1 where crawl = ?"
+_SAVE_PROGRESS = """
+update keyword_progress set version = version + 1, decided = ?, share = ?, undelivered = ? where crawl = ? and version = ?
+"""
+_LAST_ORDERS = """
+select term, said from keyword_orders where keyword_order in
+    (select max(keyword_order) from keyword_orders where crawl = ? group by term)
+order by keyword_order
+"""
 _ADD_ORDER = "insert into keyword_orders (crawl, at, who, term, said, done_at) values (?, ?, ?, ?, ?, ?)"
 _SAVE_LABEL = """
 insert into keyword_labels (crawl, term, tagger, label, at) values (?, ?, ?, ?, ?)
@@ -137,8 +145,25 @@ async def save_watched(tx: Transaction, crawl: int, missed: datetime, now: datet
     await tx.execute(_WATCH, to_micros(now), to_micros(missed), to_micros(missed), crawl)
 
 
+async def save_decided(tx: Transaction, crawl: int, version: int, decided: datetime, *, share: float, undelivered: int) -> bool:
+    """Note that a frame is decided and increase the version; return False if it is not `version` any more.
+
+    Locks the row, so that no other change of the keywords comes between."""
+    return await tx.execute(_SAVE_PROGRESS, to_micros(decided), share, undelivered, crawl, version) > 0
+
+
 async def bump_version(tx: Transaction, crawl: int) -> None:
+    """Increase the version, so that decisions under way are discarded; locks the row until the transaction ends."""
     await tx.execute(_BUMP, crawl)
+
+
+async def follow_orders(tx: Transaction, crawl: int, state: State) -> State:
+    """Return the state of a method with the last order of users for each term."""
+    for row in await tx.fetch(_LAST_ORDERS, crawl):
+        # Forgetting an account erases its name, which leaves an invalid term.
+        if term_form(row["term"]) == row["term"]:
+            state = ORDERS[row["said"]](state, row["term"])
+    return state
 
 
 async def apply_order(tx: Transaction, crawl: int, order: str, term: str, who: str, now: datetime) -> list[str]:
@@ -146,6 +171,8 @@ async def apply_order(tx: Transaction, crawl: int, order: str, term: str, who: s
 
     Streams and searches of a running crawl follow within seconds. Raises `UserError` for an invalid term."""
     form, reason = parse_keyword(term), f"{order} by {who}"
+    # First, because this locks the keywords: a decision that is being written would be overwritten otherwise.
+    await bump_version(tx, crawl)
     changed = []
     for row in await read_methods(tx, crawl):
         state = ORDERS[order](row.state, form)
@@ -157,8 +184,6 @@ async def apply_order(tx: Transaction, crawl: int, order: str, term: str, who: s
         await add_exits(tx, row.method, [Change(term=each, reason=reason) for each in left], now)
         await add_entries(tx, crawl, row.method, [Change(term=each, reason=reason) for each in entered], now)
     await tx.execute(_ADD_ORDER, crawl, to_micros(now), who, form, order, to_micros(now))
-    if changed:
-        await bump_version(tx, crawl)
     return changed
 
 

@@ -40,7 +40,12 @@ WITHOUT_STREAM = frozenset((*SEARCHES, BACKGROUND))
 _GRACE = timedelta(seconds=15)
 """A stream delivers posts within this time."""
 _HIGHEST_BIT = 62
-_OLD_SAMPLES = "delete from keyword_samples where crawl = ? and at < ?"
+_AHEAD = timedelta(hours=1)
+"""Frames that were decided so far in the future were decided by a wrong clock; other frames would wait for years."""
+_PULL_BACK = "update keyword_progress set version = version + 1, decided = ? where crawl = ? and decided > ?"
+# Also those of crawls that were stopped: no decision deletes them there.
+_OLD_SAMPLES = "delete from keyword_samples where at < ?"
+_OLD_PROBES = "update keyword_probes set found = null where answered_at < ? and found is not null"
 
 
 class EventCrawl:
@@ -79,9 +84,12 @@ class EventCrawl:
     async def begin(self, tx: Transaction, seeds: Sequence[str], now: datetime) -> None:
         """Bring the stored keywords in line with the crawl file; raises `UserError` if the crawl has no seeds at all."""
         await rows.add_progress(tx, self.crawl, self.grid.start_of(now) - self.grid.frame, now)
+        await tx.execute(_PULL_BACK, to_micros(self.grid.start_of(now) - self.grid.frame), self.crawl, to_micros(now + _AHEAD))
         progress = await rows.read_progress(tx, self.crawl)
         await rows.save_watched(tx, self.crawl, self.grid.last_missed(progress.watched_at, now), now)
-        await tx.execute(_OLD_SAMPLES, self.crawl, to_micros(now - OLDEST_SAMPLE))
+        oldest = to_micros(now - OLDEST_SAMPLE)
+        await tx.execute(_OLD_SAMPLES, oldest)
+        await tx.execute(_OLD_PROBES, oldest)
         known = {row.name: row for row in await rows.read_methods(tx, self.crawl, with_ended=True)}
         forms = tuple(dict.fromkeys(parse_keyword(seed) for seed in seeds))
         if not forms and not known:
@@ -111,25 +119,35 @@ class EventCrawl:
     ) -> MethodRow:
         if bit > _HIGHEST_BIT:
             raise UserError(f"A crawl can have {_HIGHEST_BIT + 1} methods in its life. Begin a new crawl.")
-        state = add_spellings(self.methods[name].begin(seeds, self.settings), spellings)
+        state = await rows.follow_orders(tx, self.crawl, self.methods[name].begin(seeds, self.settings))
+        state = add_spellings(state, spellings)
         method = await rows.add_method(tx, self.crawl, bit, state, self.use.options.get(name, {}), now)
-        await rows.add_entries(tx, self.crawl, method, [Change(term=term, reason="seed") for term in state.keywords], now)
+        await self._enter(tx, method, state, set(state.keywords), now)
         return MethodRow(method, name, bit, state)
 
     async def _renew(
         self, tx: Transaction, row: MethodRow, seeds: tuple[str, ...], spellings: Sequence[str], now: datetime
     ) -> bool:
-        """Give a stored method the seeds of the crawl file; return whether its keywords changed."""
+        """Give a stored method the seeds of the crawl file; return whether its state changed."""
         before = row.state
-        state = add_spellings(with_seeds(before, seeds), spellings)
+        state = with_seeds(before, seeds)
+        if row.has_ended:
+            # Orders since then did not reach it.
+            state = await rows.follow_orders(tx, self.crawl, state)
+        state = add_spellings(state, spellings)
         entered = set(state.keywords) if row.has_ended else state.keywords.keys() - before.keywords.keys()
-        left = before.keywords.keys() - state.keywords.keys()
+        left = set() if row.has_ended else before.keywords.keys() - state.keywords.keys()
         if state != before:
             await rows.save_state(tx, row.method, state)
         dropped = "no longer a seed in the crawl file"
         await rows.add_exits(tx, row.method, [Change(term=term, reason=dropped) for term in sorted(left)], now)
-        await rows.add_entries(tx, self.crawl, row.method, [Change(term=term, reason="seed") for term in sorted(entered)], now)
-        return bool(entered or left)
+        await self._enter(tx, row.method, state, entered, now)
+        return state != before or row.has_ended
+
+    async def _enter(self, tx: Transaction, method: int, state: State, terms: set[str], now: datetime) -> None:
+        reasons = {term: "seed" if term in state.seeds else "the method is in the crawl file again" for term in terms}
+        reasons |= dict.fromkeys(terms.intersection(state.pinned).difference(state.seeds), "pinned")
+        await rows.add_entries(tx, self.crawl, method, [Change(term=term, reason=reasons[term]) for term in sorted(terms)], now)
 
     async def with_keywords(self, tx: Transaction, provider: KeywordProvider, planned: Subscription) -> Subscription:
         """Return the planned subscription of a filtered stream with the current keywords."""
