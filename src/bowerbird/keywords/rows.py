@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from bowerbird.clock import from_micros, to_micros
+from bowerbird.errors import UserError
 from bowerbird.keywords.keyword_set import block, parse_keyword, pin, release
 from bowerbird.keywords.values import Change, State
 from bowerbird.model.terms import term_form
@@ -23,14 +24,14 @@ Label = tuple[str, str, str]
 """Term, tagger and label."""
 ORDERS: Mapping[str, Callable[[State, str], State]] = {"pin": pin, "block": block, "free": release}
 """What users can do with a term."""
+HIGHEST_BIT = 62
+"""Of `keyword_posts.methods`, a signed number of 64 bits."""
 
 _METHODS = "select method, name, bit, state, until from keyword_methods where crawl = ? order by bit"
 _ADD_METHOD = """
 insert into keyword_methods (crawl, name, bit, options, state, since) values (?, ?, ?, ?, ?, ?) returning method
 """
 _SAVE_STATE = "update keyword_methods set state = ? where method = ?"
-_RESUME_METHOD = "update keyword_methods set options = ?, until = null where method = ?"
-_END_METHOD = "update keyword_methods set until = ? where method = ? and until is null"
 _ENTER = "insert into keywords (crawl, method, term, since, why, numbers) values (?, ?, ?, ?, ?, ?)"
 _LEAVE = "update keywords set until = ?, until_why = ?, until_numbers = ? where method = ? and term = ? and until is null"
 _PROGRESS = "select version, decided, share, undelivered, watched_at from keyword_progress where crawl = ?"
@@ -96,21 +97,14 @@ async def read_methods(tx: Transaction, crawl: int, *, with_ended: bool = False)
     return methods
 
 
-async def add_method(tx: Transaction, crawl: int, bit: int, state: State, options: Mapping[str, Any], now: datetime) -> int:
-    """Add a method and return its number."""
-    row = await tx.fetch_one(_ADD_METHOD, crawl, state.method, bit, to_json(options), to_json(state), to_micros(now))
-    if row is None:
-        raise LookupError("insert returned no row")
-    number: int = row["method"]
-    return number
-
-
-async def resume_method(tx: Transaction, method: int, options: Mapping[str, Any]) -> None:
-    await tx.execute(_RESUME_METHOD, to_json(options), method)
-
-
-async def end_method(tx: Transaction, method: int, now: datetime) -> None:
-    await tx.execute(_END_METHOD, to_micros(now), method)
+async def add_method(tx: Transaction, crawl: int, state: State, options: Mapping[str, Any], now: datetime) -> int:
+    """Add a method with the next free bit and return its number."""
+    (used,) = await tx.fetch("select coalesce(max(bit), -1) as bit from keyword_methods where crawl = ?", crawl)
+    if used["bit"] >= HIGHEST_BIT:
+        raise UserError(f"A crawl can have {HIGHEST_BIT + 1} methods in its life. Begin a new crawl.")
+    values = (crawl, state.method, used["bit"] + 1, to_json(options), to_json(state), to_micros(now))
+    (row,) = await tx.fetch(_ADD_METHOD, *values)
+    return int(row["method"])
 
 
 async def save_state(tx: Transaction, method: int, state: State) -> None:

@@ -372,6 +372,16 @@ async def test_dropped_method_ends_and_a_new_one_has_a_bit_of_its_own(stage: Sta
     ]  # fmt: skip
 
 
+async def test_method_beyond_the_highest_bit_is_refused(stage: Stage) -> None:
+    await stage.begin("#flood")
+    async with stage.database.transaction() as tx:
+        await tx.execute("update keyword_methods set bit = ? where name = 'skwa'", rows.HIGHEST_BIT)
+        with pytest.raises(UserError, match="63 methods"):
+            await EventCrawl(1, KeywordUse(methods=("naive",)), stage.database, most=10).begin(tx, ("#flood",), NOW)
+    await stage.hear(said("a #flood"), stage.filtered)
+    assert await stage.values("select methods from keyword_posts") == [(1 << 62 | 1 << 1,)]
+
+
 async def test_edited_post_is_read_again(stage: Stage) -> None:
     await stage.begin("#flood")
     await stage.hear(said("a #flood"), stage.filtered)

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from bowerbird.clock import from_micros
-from bowerbird.keywords.related import Related, Traffic, closeness, find_related
+from bowerbird.keywords.related import Related, closeness, find_related
 from bowerbird.ports import Row, Transaction
 from bowerbird.reports.keywords.reading import KeywordLine, decoded, read_keywords
 
@@ -120,11 +120,7 @@ async def related_terms(tx: Transaction, crawl: int, term: str) -> list[RelatedB
         by_method.setdefault(row["name"], _Courses()).posts[row["frame"]] = decoded(row["posts"])
     for row in await tx.fetch(_CANDIDATES, crawl, since):
         by_method[row["name"]].add(row)
-    found = [
-        RelatedBy(method=name, **asdict(each))
-        for name, courses in by_method.items()
-        for each in find_related(term, courses.traffic())
-    ]
+    found = [RelatedBy(method=name, **asdict(each)) for name, courses in by_method.items() for each in courses.find_related(term)]
     return sorted(found, key=lambda each: (*closeness(each), each.method))
 
 
@@ -141,12 +137,9 @@ class _Courses:
         self._counts[row["term"]][row["frame"]] = decoded(row["counts"])
         self._together[row["term"]].update(decoded(row["together"]) or {})
 
-    def traffic(self) -> Traffic:
-        return Traffic(
-            {term: self._course(counts) for term, counts in self._counts.items()},
-            self._together,
-            sum(map(sum, self.posts.values())),
-        )
+    def find_related(self, term: str) -> list[Related]:
+        traffic = {each: self._course(counts) for each, counts in self._counts.items()}
+        return find_related(term, traffic, self._together, sum(map(sum, self.posts.values())))
 
     def _course(self, counts: dict[int, list[int]]) -> list[int]:
         """With as many zeros as a frame has slots where it was not looked at."""
