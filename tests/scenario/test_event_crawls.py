@@ -251,7 +251,7 @@ def test_command_shows_explains_orders_grades_draws_and_exports(
     assert told("--related", SEED, "--plot", "related.svg")["related"]
     assert SEED in Path("related.svg").read_text()
     assert cli.run(["keywords", "why", SEED[1:]]) == 0
-    assert f"never looked at (did you mean '{SEED}'?)" in capsys.readouterr().out
+    assert f"was not considered (did you mean '{SEED}'?)" in capsys.readouterr().out
     assert cli.run(["keywords", "why", TAG]) == 0
     times = [line[:19] for line in capsys.readouterr().out.split("\n\n")[0].splitlines()]
     assert len(times) > 2
@@ -265,13 +265,13 @@ def test_command_shows_explains_orders_grades_draws_and_exports(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["why"], "say which keyword is meant: bowerbird keywords"),
-        (["seeds"], "say which posts are of the event"),
-        (["blok", "#flood"], "'blok' is nothing that can be done with keywords (did you mean 'block'?)"),
-        (["show", "#flood"], "to ask about one: bowerbird keywords"),
-        (["grade", "--like", "a post"], "--like belongs to seeds, and does nothing for grade"),
+        (["why"], "Which keyword?"),
+        (["seeds"], "Which posts belong to the event?"),
+        (["blok", "#flood"], "'blok' (did you mean 'block'?)"),
+        (["show", "#flood"], "show takes no keyword"),
+        (["grade", "--like", "a post"], "--like has no effect for grade"),
         (["pin", "#bow river"], "Invalid keyword '#bow river'"),
-        ([], "no crawl of this store has"),
+        ([], "No crawl in this store has keywords"),
     ],
 )
 def test_command_refuses_invalid_words(words: list[str], message: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

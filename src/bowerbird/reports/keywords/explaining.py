@@ -40,7 +40,7 @@ _ALIKE_FRAMES = 48
 
 
 class Looked(Struct, frozen=True, kw_only=True):
-    """What one method saw of a term in one frame."""
+    """How one method judged a term in one frame."""
 
     began: datetime
     method: str
@@ -62,7 +62,7 @@ class Order(Struct, frozen=True):
 
 
 class Decided(Order, frozen=True, kw_only=True):
-    """What a person decided about a term, and nobody took back."""
+    """A term that is pinned or blocked."""
 
     term: str
 
@@ -106,13 +106,13 @@ async def explain(tx: Transaction, crawl: int, term: str, most: int = 50) -> Exp
 
 
 async def read_decided(tx: Transaction, crawl: int) -> list[Decided]:
-    """The terms that are pinned or blocked, the last one first."""
+    """Return the terms that are pinned or blocked, the newest order first."""
     rows = await tx.fetch(_DECIDED, crawl)
     return [Decided(from_micros(row["at"]), row["who"], row["said"], term=row["term"]) for row in rows]
 
 
 async def related_terms(tx: Transaction, crawl: int, term: str) -> list[RelatedBy]:
-    """The other terms that methods looked at in the last frames, the closest first."""
+    """Return the other terms that methods considered in the last frames, the closest first."""
     first = await tx.fetch_one(_FIRST, crawl, _ALIKE_FRAMES)
     since = first["frame"] if first is not None else 0
     by_method: dict[str, _Courses] = {}
