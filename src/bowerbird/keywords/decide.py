@@ -15,6 +15,7 @@ A worker that lost the claim raises `Fenced` and writes nothing. If the keywords
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
@@ -25,12 +26,12 @@ from bowerbird.crawl.process.keeping import Keeping
 from bowerbird.crawl.process.patience import patiently
 from bowerbird.errors import Fenced
 from bowerbird.keywords import rows
-from bowerbird.keywords.counting import count_posts
+from bowerbird.keywords.counting import count_posts, find_slot
 from bowerbird.keywords.frames import OLDEST_SAMPLE, FrameRows
 from bowerbird.keywords.rows import MethodRow, to_json
 from bowerbird.keywords.setup import EventCrawl
 from bowerbird.keywords.steering import Steering
-from bowerbird.keywords.values import HISTORY, Candidate, Change, Decision, Estimate, Frame, Post
+from bowerbird.keywords.values import HISTORY, Candidate, Change, Decision, Frame, Post, Settings, State
 from bowerbird.model import Claim
 from bowerbird.ports import Part, Transaction
 
@@ -50,11 +51,12 @@ values (?, ?, ?, ?, 0, 0, ?, ?, ?, ?, ?, ?, ?) on conflict (crawl, frame) do upd
 """
 _ADD_DECISION = """
 insert into keyword_decisions (method, frame, posts, background, keywords, precision, numbers) values (?, ?, ?, ?, ?, ?, ?)
+on conflict (method, frame) do nothing
 """
 _ADD_CANDIDATES = """
 insert into keyword_candidates (method, frame, term, counts, verdict, numbers, together) values (?, ?, ?, ?, ?, ?, ?)
+on conflict (method, frame, term) do nothing
 """
-_SAVE_PROGRESS = "update keyword_progress set version = version + 1, decided = ?, share = ?, undelivered = ? where crawl = ?"
 _USE_PROBES = "update keyword_probes set used_at = ?, found = null where probe = ?"
 _DELETE_SAMPLES = "delete from keyword_samples where crawl = ? and (at < ? or draw >= ?)"
 
@@ -63,10 +65,13 @@ class Verdict(Struct, frozen=True):
     """The decision of one method about a frame."""
 
     row: MethodRow
-    frame: Frame
     decision: Decision
-    candidates: tuple[Candidate, ...]
+    candidates: Sequence[Candidate]
     """Every keyword before the frame, and the candidates with the most posts."""
+    posts: Sequence[int]
+    """Collected posts in each slot."""
+    background: Sequence[int] | None
+    """Background posts in each slot; None: there is no background."""
 
 
 class KeywordLoop:
@@ -155,44 +160,39 @@ class KeywordLoop:
         async with self._database.transaction() as tx:
             # First, so that no other worker can take the claim before the transaction ends.
             await self._claims.renew(tx, claim, now + HOLD)
-            if (await rows.read_progress(tx, self._crawl)).version != progress.version:
+            if not await rows.save_decided(
+                tx, self._crawl, progress.version, start, share=frame.share, undelivered=frame.undelivered
+            ):
                 return False
             await self._save(tx, frame, verdicts, claim.worker, now)
         return True
 
     def _judge(self, stored: FrameRows, methods: Sequence[MethodRow]) -> list[Verdict]:
         """Run the methods. Pure but for the cache of the reader, and slow: up to a few seconds."""
-        frames = self._reader.frames_of(stored, methods)
+        frames, settings = self._reader.frames_of(stored, methods), self._event.settings
         verdicts = []
         for row in methods:
             frame = frames[row.method]
-            decision = self._event.methods[row.name].decide(row.state, frame, self._event.settings)
-            verdicts.append(Verdict(row, frame, decision, self._candidates(row, frame, decision)))
+            decision = self._event.methods[row.name].decide(row.state, frame, settings)
+            background = [post for post in frame.background if post.at >= frame.start]
+            verdict = Verdict(
+                row,
+                decision,
+                list_candidates(row.state, frame, decision, settings),
+                count_by_slot(frame.posts, frame, settings),
+                count_by_slot(background, frame, settings) if frame.background else None,
+            )
+            verdicts.append(verdict)
         return verdicts
-
-    def _candidates(self, row: MethodRow, frame: Frame, decision: Decision) -> tuple[Candidate, ...]:
-        considered = {each.term: each for each in decision.candidates}
-        keywords = row.state.keywords.keys()
-        if missing := keywords - considered.keys():
-            counts = count_posts(row.state, frame, self._event.settings)
-            for term in missing:
-                after = decision.state.keywords.get(term)
-                precision = None if after is None else after.precision
-                numbers = {} if precision is None else _numbers_of(precision)
-                verdict = "leaves" if after is None else "in"
-                considered[term] = Candidate(term=term, counts=counts.in_slots(term), verdict=verdict, numbers=numbers)
-        others = sorted(considered.keys() - keywords, key=lambda term: (-sum(considered[term].counts), term))
-        return tuple(considered[term] for term in (*sorted(keywords), *others[:MOST_CANDIDATES]))
 
     async def _save(self, tx: Transaction, frame: FrameRows, verdicts: Sequence[Verdict], worker: int, now: datetime) -> None:
         at, end = to_micros(frame.start), to_micros(frame.end)
         for verdict in verdicts:
-            await self._save_verdict(tx, verdict, frame.end)
+            await self._save_verdict(tx, verdict, frame)
         sampled = sum(row["at"] >= at for row in frame.samples)
         volume = frame.volumes[-1] if frame.volumes else None
-        traffic = (frame.heard, len(frame.posts), sampled, volume, frame.load.cap, frame.load.lost)
+        traffic = (frame.heard, frame.load.used, sampled, volume, frame.load.cap, frame.load.lost)
         await tx.execute(_SAVE_FRAME, self._crawl, at, end, *traffic, to_micros(now), worker)
-        await tx.execute(_SAVE_PROGRESS, at, frame.share, frame.undelivered, self._crawl)
         await tx.execute_many(_USE_PROBES, [(to_micros(now), row["probe"]) for row in frame.probes])
         oldest = to_micros(frame.end - OLDEST_SAMPLE)
         if len(frame.samples) >= HISTORY:
@@ -200,24 +200,21 @@ class KeywordLoop:
         await tx.execute(_DELETE_SAMPLES, self._crawl, oldest, frame.share)
         await self._steering.follow(tx, [each.decision.probes for each in verdicts], frame.start, now)
 
-    async def _save_verdict(self, tx: Transaction, verdict: Verdict, end: datetime) -> None:
-        row, frame, decision = verdict.row, verdict.frame, verdict.decision
-        method, at, slots = row.method, to_micros(frame.start), self._event.settings.slots
-        before, after = row.state.keywords.keys(), decision.state.keywords.keys()
-        await rows.save_state(tx, method, decision.state)
-        await rows.add_exits(tx, method, _with_reasons(before - after, decision.exits), end)
-        await rows.add_entries(tx, self._crawl, method, _with_reasons(after - before, decision.entries), end)
-        background = [post for post in frame.background if post.at >= frame.start]
-        await tx.execute(
-            _ADD_DECISION,
-            method,
-            at,
-            to_json(count_slots(frame.posts, frame, slots)),
-            to_json(count_slots(background, frame, slots)) if frame.background else None,
-            len(after),
-            None if decision.precision is None else to_json(decision.precision),
-            to_json(decision.numbers),
+    async def _save_verdict(self, tx: Transaction, verdict: Verdict, frame: FrameRows) -> None:
+        method, at, decision = verdict.row.method, to_micros(frame.start), verdict.decision
+        # The state decides which terms moved, the method gives the reasons.
+        reasons = {each.term: each for each in (*decision.exits, *decision.entries)}
+        before, after = verdict.row.state.keywords.keys(), decision.state.keywords.keys()
+        left, entered = (
+            [reasons.get(term) or Change(term=term, reason="no reason given by the method") for term in sorted(terms)]
+            for terms in (before - after, after - before)
         )
+        await rows.save_state(tx, method, decision.state)
+        await rows.add_exits(tx, method, left, frame.end)
+        await rows.add_entries(tx, self._crawl, method, entered, frame.end)
+        background, precision = (None if each is None else to_json(each) for each in (verdict.background, decision.precision))
+        numbers = to_json(decision.numbers)
+        await tx.execute(_ADD_DECISION, method, at, to_json(verdict.posts), background, len(after), precision, numbers)
         candidates = []
         for each in verdict.candidates:
             together = sorted(each.together.items(), key=lambda item: (-item[1], item[0]))[:_MOST_TOGETHER]
@@ -226,19 +223,25 @@ class KeywordLoop:
         await tx.execute_many(_ADD_CANDIDATES, candidates)
 
 
-def _numbers_of(precision: Estimate) -> dict[str, float]:
-    return {"precision": precision.mean, "low": precision.low, "high": precision.high}
+def list_candidates(state: State, frame: Frame, decision: Decision, settings: Settings) -> list[Candidate]:
+    """Return every keyword before the frame, judged by the method or not, and the candidates with the most posts."""
+    judged = {each.term: each for each in decision.candidates}
+    if missing := state.keywords.keys() - judged.keys():
+        counts = count_posts(state, frame, settings)
+        for term in missing:
+            after = decision.state.keywords.get(term)
+            precision = after.precision if after is not None else None
+            judged[term] = Candidate(
+                term=term,
+                counts=counts.in_slots(term),
+                verdict="leaves" if after is None else "in",
+                numbers={"precision": precision.mean, "low": precision.low, "high": precision.high} if precision else {},
+            )
+    others = sorted(judged.keys() - state.keywords.keys(), key=lambda term: (-sum(judged[term].counts), term))
+    return [judged[term] for term in (*sorted(state.keywords), *others[:MOST_CANDIDATES])]
 
 
-def count_slots(posts: Sequence[Post], frame: Frame, slots: int) -> list[int]:
-    """Return the number of posts in each slot of a frame; posts from outside count in its first or last slot."""
-    counts, width = [0] * slots, frame.length / slots
-    for post in posts:
-        counts[min(max(0, int((post.at - frame.start) / width)), slots - 1)] += 1
-    return counts
-
-
-def _with_reasons(terms: set[str], changes: Sequence[Change]) -> list[Change]:
-    """Return a change for each term; the state decides which terms moved, the method gives the reasons."""
-    reasons = {each.term: each for each in changes}
-    return [reasons.get(term) or Change(term=term, reason="no reason given by the method") for term in sorted(terms)]
+def count_by_slot(posts: Sequence[Post], frame: Frame, settings: Settings) -> list[int]:
+    """Return the number of posts in each slot of a frame."""
+    counts = Counter(find_slot(post, frame, settings) for post in posts)
+    return [counts[slot] for slot in range(settings.slots)]

@@ -9,6 +9,7 @@ post is part of no frame.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from zlib import crc32
@@ -87,6 +88,7 @@ class KeywordFilter:
         self._grid = grid
         self._database = database
         self._terms_by_target = terms_by_target
+        self._opted_out = f"select id from users where opts_out = 1 and id {database.any('text')}"
         self._post_numbers = f"select p.post_no, p.id from posts p where p.deleted_at is null and {with_ids(database, 'p')}"
 
     async def sift(self, tx: Transaction, tasks: Sequence[Task], page: Page, service: Service, now: datetime) -> Page:
@@ -112,6 +114,16 @@ class KeywordFilter:
             counted = None if frame is None else to_micros(frame)
             collected.append((self._cache.crawl, row["post_no"], to_micros(at), counted, methods[row["id"]]))
         await tx.execute_many(_COLLECTED, collected)
+
+    async def without_opted_out(self, tx: Transaction, page: Page, posts: Sequence[Post]) -> list[Post]:
+        """Return the posts whose authors did not opt out; of reposts neither did the first author."""
+        if not posts:
+            return []
+        first = {post.id: post.author for post in page.posts}
+        authors = {post.id: {post.author, first.get(post.repost_of or "", post.author)} for post in posts}
+        known = await tx.fetch(self._opted_out, self._database.members(sorted(set().union(*authors.values()))))
+        opted_out = {row["id"] for row in known} | {user.id for user in page.users if user.opts_out}
+        return [post for post in posts if opted_out.isdisjoint(authors[post.id])]
 
     def _frame_of(self, followed: Followed, at: datetime) -> datetime | None:
         """Return the start of the frame that counts a post written at `at`; None: no frame does."""
@@ -141,40 +153,32 @@ class FullStreamFilter(KeywordFilter):
         followed = await self._cache.read(tx)
         listed = [post for post in page.posts if post.id not in page.along]
         readings = readings_of(page, listed)
-        await self._count(tx, followed, _new_posts(listed, tasks, now), readings, posts_per_second(page, tasks, now), now)
+        new = {}
+        for post in _new_posts(listed, tasks, now):
+            if (frame := self._frame_of(followed, time_of(post, now))) is not None:
+                new[post.id] = post, frame
+        await self._count(tx, [frame for _, frame in new.values()], posts_per_second(page, tasks, now))
+        # The id decides, so that a post that a stream repeats is drawn, or not, each time.
+        draws = {key: crc32(key.encode()) / 2**32 for key in new}
+        drawn = [post for post, _ in new.values() if draws[post.id] < followed.share]
+        samples = [
+            (self._cache.crawl, to_micros(time_of(post, now)), draws[post.id], terms)
+            for post in await self.without_opted_out(tx, page, drawn)
+            if (terms := terms_without_names(readings[post.key]))
+        ]
+        await tx.execute_many(_SAMPLE, samples)
         kept = {post.id for post in listed if followed.methods_of(readings[post.key])}
         if kept == {post.id for post in page.posts} and not (page.gone or page.relations or page.ended):
             return page
         return reduced(page, kept, await self._stored(tx, page, service))
 
-    async def _count(
-        self,
-        tx: Transaction,
-        followed: Followed,
-        listed: Sequence[Post],
-        readings: Mapping[str, Reading],
-        rate: float | None,
-        now: datetime,
-    ) -> None:
-        by_frame: dict[datetime, int] = {}
-        samples = []
-        for post in listed:
-            at = time_of(post, now)
-            frame = self._frame_of(followed, at)
-            if frame is None:
-                continue
-            by_frame[frame] = by_frame.get(frame, 0) + 1
-            # The id decides, so that a post that a stream repeats is drawn, or not, each time.
-            draw = crc32(post.id.encode()) / 2**32
-            if draw < followed.share and (terms := terms_without_names(readings[post.key])):
-                samples.append((self._cache.crawl, to_micros(at), draw, terms))
-        newest = max(by_frame, default=None)
+    async def _count(self, tx: Transaction, frames: Sequence[datetime], rate: float | None) -> None:
+        """Count the posts of a page by their frames; `rate`: its posts per second."""
         counts = []
-        for frame, heard in sorted(by_frame.items()):
-            visit = (1, rate) if rate is not None and frame == newest else (0, 0.0)
+        for frame, heard in sorted(Counter(frames).items()):
+            visit = (1, rate) if rate is not None and frame == max(frames) else (0, 0.0)
             counts.append((self._cache.crawl, to_micros(frame), to_micros(frame + self._grid.frame), heard, *visit))
         await tx.execute_many(_COUNT, counts)
-        await tx.execute_many(_SAMPLE, samples)
 
     async def _stored(self, tx: Transaction, page: Page, service: Service) -> frozenset[str]:
         """Return the keys of stored posts and accounts among the deletions and users of a page."""

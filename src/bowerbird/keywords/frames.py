@@ -26,6 +26,8 @@ from bowerbird.ports import Database, Row, Transaction
 from bowerbird.store.posts.by_id import is_same
 
 OLDEST_SAMPLE = timedelta(days=1)
+MOST_POSTS = 20_000
+"""Collected posts of a frame that methods read; of more a random sample."""
 _MOST_SPELLINGS = 3
 _AWAY = timedelta(minutes=1)
 _SELECT_POSTS = f"""
@@ -36,7 +38,10 @@ left join posts o on p.repost_of is not null and {is_same("o.id", "p.repost_of")
 left join users w on w.user_no = o.author
 where k.crawl = ? and p.deleted_at is null and coalesce(u.opts_out, 0) = 0
 """
-_POSTS = f"{_SELECT_POSTS} and k.frame = ? order by k.at, k.post_no"
+_POSTS = f"""
+select * from ({_SELECT_POSTS} and k.frame = ? order by k.post_no * 48271 % 65537, k.post_no limit ?) chosen order by at, post_no
+"""
+_COUNT_POSTS = "select count(*) as posts from keyword_posts where crawl = ? and frame = ?"
 _EARLIER = f"""
 {_SELECT_POSTS} and k.at < ? and (k.frame is null or k.frame < ?) and (k.methods & ?) <> 0
 order by k.at desc, k.post_no desc limit {HISTORY}
@@ -120,8 +125,9 @@ class _Known(Struct, frozen=True):
 class FrameReader:
     """Reads frames of one crawl. Posts are split into terms once, and again if their text changes."""
 
-    def __init__(self, crawl: int, database: Database, frame: timedelta, services: int) -> None:
+    def __init__(self, crawl: int, database: Database, frame: timedelta, services: int, most_posts: int = MOST_POSTS) -> None:
         """`services`: how many are read, if all show everything that is posted there; otherwise 0."""
+        self._most_posts = most_posts
         self._crawl = crawl
         self._frame = frame
         self._services = services
@@ -132,7 +138,11 @@ class FrameReader:
     async def read(self, tx: Transaction, start: datetime, methods: Sequence[MethodRow], cap: int | None) -> FrameRows:
         """Read the frame that started at `start`; `cap`: posts that its streams deliver at most in a frame."""
         at, end = to_micros(start), start + self._frame
-        posts = await tx.fetch(_POSTS, self._crawl, at)
+        posts = await tx.fetch(_POSTS, self._crawl, at, self._most_posts)
+        collected = len(posts)
+        if collected == self._most_posts:
+            (counted,) = await tx.fetch(_COUNT_POSTS, self._crawl, at)
+            collected = counted["posts"]
         earlier = {row.method: await tx.fetch(_EARLIER, self._crawl, at, at, 1 << row.bit) for row in methods}
         new = {row["post_no"] for row in posts if not self._is_known(row)}
         new.update(row["post_no"] for found in earlier.values() for row in found if not self._is_known(row))
@@ -156,7 +166,7 @@ class FrameReader:
             samples=await tx.fetch(_SAMPLES, self._crawl, oldest, to_micros(end), share),
             probes=await tx.fetch(_PROBES, self._crawl),
             volumes=self._volumes(traffic),
-            load=Load(used=len(posts), cap=cap, lost=max(0, undelivered - before)),
+            load=Load(used=collected, cap=cap, lost=max(0, undelivered - before)),
             heard=traffic[-1]["heard"],
             share=share,
             undelivered=undelivered,

@@ -17,7 +17,6 @@ from bowerbird.keywords.filters import KeywordFilter, readings_of, reduced, term
 from bowerbird.keywords.frames import encode_probe
 from bowerbird.keywords.values import PROBE_POSTS
 from bowerbird.model import Arrival, Facet, Outcome, Page, Reason, Service, Task
-from bowerbird.model.terms import read_text
 from bowerbird.ports import Frontier, KeywordProvider, Transaction
 
 _PROBES, _PAID_PROBES = 20, 2
@@ -95,14 +94,14 @@ class ProbeFilter(KeywordFilter):
     async def sift(self, tx: Transaction, tasks: Sequence[Task], page: Page, service: Service, now: datetime) -> Page:
         followed = await self._cache.read(tx)
         listed = [post for post in page.posts if post.id not in page.along]
-        newest = sorted(
-            ((time_of(post, now), terms_without_names(read_text(post.text, post.tags))) for post in listed if post.text),
-            reverse=True,
-        )[:PROBE_POSTS]
+        readings = readings_of(page, listed)
+        found = await self.without_opted_out(tx, page, [post for post in listed if post.text])
+        newest = sorted(((time_of(post, now), terms_without_names(readings[post.key])) for post in found), reverse=True)[
+            :PROBE_POSTS
+        ]
         # A refused search says nothing about a term; a search without results does.
         if page.outcome is Outcome.OK:
             for task in tasks:
                 await tx.execute(_ANSWER, to_micros(now), len(newest), encode_probe(newest), task.lane, task.target)
-        readings = readings_of(page, listed)
         kept = {post.id for post in listed if followed.methods_of(readings[post.key])}
         return reduced(structs.replace(page, gone=()), kept, ())

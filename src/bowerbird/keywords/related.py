@@ -19,49 +19,36 @@ class Related(Struct, frozen=True, kw_only=True):
     """Posts with both."""
     jaccard: float
     """Share of posts with both among those with either."""
-    share: float
-    """Share of the other term's posts that contain this term too."""
     surprise: float
     """Normalised pointwise mutual information: -1 never together, 0 as often as by chance, 1 only together."""
     correlation: float
     """Of the traffic (Pearson); 0 if one of the two never changes."""
 
 
-class Traffic(Struct, frozen=True):
-    """Posts with each term by slot, posts with both of two terms, and all posts."""
+def find_related(
+    term: str, traffic: Mapping[str, Sequence[int]], together: Mapping[str, Mapping[str, int]], posts: int
+) -> list[Related]:
+    """Return all other terms, the closest first; none if the term has no traffic.
 
-    counts: Mapping[str, Sequence[int]]
-    """As many slots for each term."""
-    together: Mapping[str, Mapping[str, int]]
-    """By term: posts that contain each other term too. One direction is enough."""
-    posts: int
-
-
-def find_related(term: str, traffic: Traffic) -> list[Related]:
-    """Return all other terms, the closest first; none if the term has no traffic."""
-    if term not in traffic.counts:
+    `traffic`: posts with each term by slot; `together`: posts with both of two terms, in one direction or
+    both; `posts`: all posts."""
+    if term not in traffic:
         return []
-    found = []
-    own = sum(traffic.counts[term])
-    for other, counts in traffic.counts.items():
-        if other == term:
-            continue
-        posts = sum(counts)
-        together = max(traffic.together.get(term, {}).get(other, 0), traffic.together.get(other, {}).get(term, 0))
+    found, own = [], sum(traffic[term])
+    for other in traffic.keys() - {term}:
+        count = sum(traffic[other])
+        both = max(together.get(term, {}).get(other, 0), together.get(other, {}).get(term, 0))
         # It can be greater if one of them was not counted in every frame.
-        together = min(together, own, posts)
-        either = own + posts - together
-        found.append(
-            Related(
-                term=other,
-                posts=posts,
-                together=together,
-                jaccard=round(together / either, 4) if either else 0.0,
-                share=round(together / own, 4) if own else 0.0,
-                surprise=round(surprise(own, posts, together, traffic.posts), 4),
-                correlation=round(pearson(traffic.counts[term], counts), 4),
-            )
+        both = min(both, own, count)
+        related = Related(
+            term=other,
+            posts=count,
+            together=both,
+            jaccard=round(both / max(1, own + count - both), 4),
+            surprise=round(surprise(own, count, both, posts), 4),
+            correlation=round(pearson(traffic[term], traffic[other]), 4),
         )
+        found.append(related)
     return sorted(found, key=closeness)
 
 

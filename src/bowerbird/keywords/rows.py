@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from bowerbird.clock import from_micros, to_micros
+from bowerbird.errors import UserError
 from bowerbird.keywords.keyword_set import block, parse_keyword, pin, release
 from bowerbird.keywords.values import Change, State
 from bowerbird.model.terms import term_form
@@ -23,14 +24,14 @@ Label = tuple[str, str, str]
 """Term, tagger and label."""
 ORDERS: Mapping[str, Callable[[State, str], State]] = {"pin": pin, "block": block, "free": release}
 """What users can do with a term."""
+HIGHEST_BIT = 62
+"""Of `keyword_posts.methods`, a signed number of 64 bits."""
 
 _METHODS = "select method, name, bit, state, until from keyword_methods where crawl = ? order by bit"
 _ADD_METHOD = """
 insert into keyword_methods (crawl, name, bit, options, state, since) values (?, ?, ?, ?, ?, ?) returning method
 """
 _SAVE_STATE = "update keyword_methods set state = ? where method = ?"
-_RESUME_METHOD = "update keyword_methods set options = ?, until = null where method = ?"
-_END_METHOD = "update keyword_methods set until = ? where method = ? and until is null"
 _ENTER = "insert into keywords (crawl, method, term, since, why, numbers) values (?, ?, ?, ?, ?, ?)"
 _LEAVE = "update keywords set until = ?, until_why = ?, until_numbers = ? where method = ? and term = ? and until is null"
 _PROGRESS = "select version, decided, share, undelivered, watched_at from keyword_progress where crawl = ?"
@@ -42,6 +43,14 @@ _WATCH = """
 update keyword_progress set watched_at = ?, decided = case when decided < ? then ? else decided end where crawl = ?
 """
 _BUMP = "update keyword_progress set version = version + 1 where crawl = ?"
+_SAVE_PROGRESS = """
+update keyword_progress set version = version + 1, decided = ?, share = ?, undelivered = ? where crawl = ? and version = ?
+"""
+_LAST_ORDERS = """
+select term, said from keyword_orders where keyword_order in
+    (select max(keyword_order) from keyword_orders where crawl = ? group by term)
+order by keyword_order
+"""
 _ADD_ORDER = "insert into keyword_orders (crawl, at, who, term, said, done_at) values (?, ?, ?, ?, ?, ?)"
 _SAVE_LABEL = """
 insert into keyword_labels (crawl, term, tagger, label, at) values (?, ?, ?, ?, ?)
@@ -88,21 +97,14 @@ async def read_methods(tx: Transaction, crawl: int, *, with_ended: bool = False)
     return methods
 
 
-async def add_method(tx: Transaction, crawl: int, bit: int, state: State, options: Mapping[str, Any], now: datetime) -> int:
-    """Add a method and return its number."""
-    row = await tx.fetch_one(_ADD_METHOD, crawl, state.method, bit, to_json(options), to_json(state), to_micros(now))
-    if row is None:
-        raise LookupError("insert returned no row")
-    number: int = row["method"]
-    return number
-
-
-async def resume_method(tx: Transaction, method: int, options: Mapping[str, Any]) -> None:
-    await tx.execute(_RESUME_METHOD, to_json(options), method)
-
-
-async def end_method(tx: Transaction, method: int, now: datetime) -> None:
-    await tx.execute(_END_METHOD, to_micros(now), method)
+async def add_method(tx: Transaction, crawl: int, state: State, options: Mapping[str, Any], now: datetime) -> int:
+    """Add a method with the next free bit and return its number."""
+    (used,) = await tx.fetch("select coalesce(max(bit), -1) as bit from keyword_methods where crawl = ?", crawl)
+    if used["bit"] >= HIGHEST_BIT:
+        raise UserError(f"A crawl can have {HIGHEST_BIT + 1} methods in its life. Begin a new crawl.")
+    values = (crawl, state.method, used["bit"] + 1, to_json(options), to_json(state), to_micros(now))
+    (row,) = await tx.fetch(_ADD_METHOD, *values)
+    return int(row["method"])
 
 
 async def save_state(tx: Transaction, method: int, state: State) -> None:
@@ -137,8 +139,25 @@ async def save_watched(tx: Transaction, crawl: int, missed: datetime, now: datet
     await tx.execute(_WATCH, to_micros(now), to_micros(missed), to_micros(missed), crawl)
 
 
+async def save_decided(tx: Transaction, crawl: int, version: int, decided: datetime, *, share: float, undelivered: int) -> bool:
+    """Note that a frame is decided and increase the version; return False if it is not `version` any more.
+
+    Locks the row, so that no other change of the keywords comes between."""
+    return await tx.execute(_SAVE_PROGRESS, to_micros(decided), share, undelivered, crawl, version) > 0
+
+
 async def bump_version(tx: Transaction, crawl: int) -> None:
+    """Increase the version, so that decisions under way are discarded; locks the row until the transaction ends."""
     await tx.execute(_BUMP, crawl)
+
+
+async def follow_orders(tx: Transaction, crawl: int, state: State) -> State:
+    """Return the state of a method with the last order of users for each term."""
+    for row in await tx.fetch(_LAST_ORDERS, crawl):
+        # Forgetting an account erases its name, which leaves an invalid term.
+        if term_form(row["term"]) == row["term"]:
+            state = ORDERS[row["said"]](state, row["term"])
+    return state
 
 
 async def apply_order(tx: Transaction, crawl: int, order: str, term: str, who: str, now: datetime) -> list[str]:
@@ -146,6 +165,8 @@ async def apply_order(tx: Transaction, crawl: int, order: str, term: str, who: s
 
     Streams and searches of a running crawl follow within seconds. Raises `UserError` for an invalid term."""
     form, reason = parse_keyword(term), f"{order} by {who}"
+    # First, because this locks the keywords: a decision that is being written would be overwritten otherwise.
+    await bump_version(tx, crawl)
     changed = []
     for row in await read_methods(tx, crawl):
         state = ORDERS[order](row.state, form)
@@ -157,8 +178,6 @@ async def apply_order(tx: Transaction, crawl: int, order: str, term: str, who: s
         await add_exits(tx, row.method, [Change(term=each, reason=reason) for each in left], now)
         await add_entries(tx, crawl, row.method, [Change(term=each, reason=reason) for each in entered], now)
     await tx.execute(_ADD_ORDER, crawl, to_micros(now), who, form, order, to_micros(now))
-    if changed:
-        await bump_version(tx, crawl)
     return changed
 
 

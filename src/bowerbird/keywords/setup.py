@@ -39,8 +39,14 @@ WITHOUT_STREAM = frozenset((*SEARCHES, BACKGROUND))
 """Facets of an event flow that are left out where the service has a stream."""
 _GRACE = timedelta(seconds=15)
 """A stream delivers posts within this time."""
-_HIGHEST_BIT = 62
-_OLD_SAMPLES = "delete from keyword_samples where crawl = ? and at < ?"
+_RESUME_METHOD = "update keyword_methods set options = ?, until = null where method = ?"
+_END_METHOD = "update keyword_methods set until = ? where method = ?"
+_AHEAD = timedelta(hours=1)
+"""Frames that were decided so far in the future were decided by a wrong clock; other frames would wait for years."""
+_PULL_BACK = "update keyword_progress set version = version + 1, decided = ? where crawl = ? and decided > ?"
+# Also those of crawls that were stopped: no decision deletes them there.
+_OLD_SAMPLES = "delete from keyword_samples where at < ?"
+_OLD_PROBES = "update keyword_probes set found = null where answered_at < ? and found is not null"
 
 
 class EventCrawl:
@@ -79,57 +85,56 @@ class EventCrawl:
     async def begin(self, tx: Transaction, seeds: Sequence[str], now: datetime) -> None:
         """Bring the stored keywords in line with the crawl file; raises `UserError` if the crawl has no seeds at all."""
         await rows.add_progress(tx, self.crawl, self.grid.start_of(now) - self.grid.frame, now)
+        await tx.execute(_PULL_BACK, to_micros(self.grid.start_of(now) - self.grid.frame), self.crawl, to_micros(now + _AHEAD))
         progress = await rows.read_progress(tx, self.crawl)
         await rows.save_watched(tx, self.crawl, self.grid.last_missed(progress.watched_at, now), now)
-        await tx.execute(_OLD_SAMPLES, self.crawl, to_micros(now - OLDEST_SAMPLE))
+        oldest = to_micros(now - OLDEST_SAMPLE)
+        await tx.execute(_OLD_SAMPLES, oldest)
+        await tx.execute(_OLD_PROBES, oldest)
         known = {row.name: row for row in await rows.read_methods(tx, self.crawl, with_ended=True)}
         forms = tuple(dict.fromkeys(parse_keyword(seed) for seed in seeds))
         if not forms and not known:
             raise UserError('An event crawl needs at least one keyword. Add seeds = ["#hashtag"] to the crawl file.')
+        stored = next((row.state.seeds for row in known.values()), ())
         has_changed = False
         for name in self.methods:
-            if name in known:
-                options = self.use.options.get(name, {})
-                await rows.resume_method(tx, known[name].method, options)
-                has_changed |= await self._renew(tx, known[name], forms or known[name].state.seeds, seeds, now)
-            else:
-                bit = max((row.bit for row in known.values()), default=-1) + 1
-                first = forms or next(iter(known.values())).state.seeds
-                known[name] = await self._add(tx, name, bit, first, seeds, now)
-                has_changed = True
+            row = known.get(name)
+            own = forms or (row.state.seeds if row is not None else stored)
+            has_changed |= await self._begin_method(tx, name, row, own, seeds, now)
         for name, row in known.items():
             if name not in self.methods and not row.has_ended:
                 reason = "the method is no longer in the crawl file"
                 await rows.add_exits(tx, row.method, [Change(term=term, reason=reason) for term in row.state.keywords], now)
-                await rows.end_method(tx, row.method, now)
+                await tx.execute(_END_METHOD, to_micros(now), row.method)
                 has_changed = True
         if has_changed:
             await rows.bump_version(tx, self.crawl)
 
-    async def _add(
-        self, tx: Transaction, name: str, bit: int, seeds: tuple[str, ...], spellings: Sequence[str], now: datetime
-    ) -> MethodRow:
-        if bit > _HIGHEST_BIT:
-            raise UserError(f"A crawl can have {_HIGHEST_BIT + 1} methods in its life. Begin a new crawl.")
-        state = add_spellings(self.methods[name].begin(seeds, self.settings), spellings)
-        method = await rows.add_method(tx, self.crawl, bit, state, self.use.options.get(name, {}), now)
-        await rows.add_entries(tx, self.crawl, method, [Change(term=term, reason="seed") for term in state.keywords], now)
-        return MethodRow(method, name, bit, state)
-
-    async def _renew(
-        self, tx: Transaction, row: MethodRow, seeds: tuple[str, ...], spellings: Sequence[str], now: datetime
+    async def _begin_method(
+        self, tx: Transaction, name: str, row: MethodRow | None, seeds: tuple[str, ...], spellings: Sequence[str], now: datetime
     ) -> bool:
-        """Give a stored method the seeds of the crawl file; return whether its keywords changed."""
-        before = row.state
-        state = add_spellings(with_seeds(before, seeds), spellings)
-        entered = set(state.keywords) if row.has_ended else state.keywords.keys() - before.keywords.keys()
-        left = before.keywords.keys() - state.keywords.keys()
-        if state != before:
-            await rows.save_state(tx, row.method, state)
-        dropped = "no longer a seed in the crawl file"
-        await rows.add_exits(tx, row.method, [Change(term=term, reason=dropped) for term in sorted(left)], now)
-        await rows.add_entries(tx, self.crawl, row.method, [Change(term=term, reason="seed") for term in sorted(entered)], now)
-        return bool(entered or left)
+        """Begin a method, resume one that had ended, or give a stored one its seeds; return whether its state changed."""
+        is_new = row is None or row.has_ended
+        before = self.methods[name].begin(seeds, self.settings) if row is None else row.state
+        state = with_seeds(before, seeds)
+        if is_new:
+            # Users gave their orders to the other methods.
+            state = await rows.follow_orders(tx, self.crawl, state)
+        state = add_spellings(state, spellings)
+        if row is None:
+            method = await rows.add_method(tx, self.crawl, state, self.use.options.get(name, {}), now)
+        else:
+            method = row.method
+            await tx.execute(_RESUME_METHOD, rows.to_json(self.use.options.get(name, {})), method)
+            await rows.save_state(tx, method, state)
+        known = set() if is_new else before.keywords.keys()
+        reasons = {term: "pinned" if term in state.pinned else "followed before" for term in state.keywords.keys() - known}
+        reasons.update((term, "seed") for term in reasons.keys() & state.seeds)
+        left = [Change(term=term, reason="no longer a seed in the crawl file") for term in sorted(known - state.keywords.keys())]
+        await rows.add_exits(tx, method, left, now)
+        entered = [Change(term=term, reason=reason) for term, reason in sorted(reasons.items())]
+        await rows.add_entries(tx, self.crawl, method, entered, now)
+        return is_new or state != before
 
     async def with_keywords(self, tx: Transaction, provider: KeywordProvider, planned: Subscription) -> Subscription:
         """Return the planned subscription of a filtered stream with the current keywords."""
@@ -139,25 +144,19 @@ class EventCrawl:
 
     def stream_filter(self, *, is_filtered: bool) -> Sieve:
         """Return the filter for a stream; `is_filtered`: the network filters it already."""
-        return self._keep_all() if is_filtered else self._choose()
+        if is_filtered:
+            return KeywordFilter(self.cache, self.grid, self.database, self.terms_by_target)
+        return FullStreamFilter(self.cache, self.grid, self.database)
 
     def queue_filter(self, facet: str) -> Sieve | None:
         """Return the filter for a facet that lists posts: searches, and the public timeline."""
-        if facet in SEARCHES:
-            return self._keep_all()
-        return self._choose() if facet == BACKGROUND else None
+        return self.stream_filter(is_filtered=facet in SEARCHES) if facet in WITHOUT_STREAM else None
 
     def probe_filter(self) -> Sieve:
         return ProbeFilter(self.cache, self.grid, self.database, {})
 
     def frame_reader(self) -> FrameReader:
         return FrameReader(self.crawl, self.database, self.grid.frame, self._full_services)
-
-    def _keep_all(self) -> Sieve:
-        return KeywordFilter(self.cache, self.grid, self.database, self.terms_by_target)
-
-    def _choose(self) -> Sieve:
-        return FullStreamFilter(self.cache, self.grid, self.database)
 
 
 def open_event(plan: CrawlPlan, crawl: int, database: Database) -> EventCrawl | None:

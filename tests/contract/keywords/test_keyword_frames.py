@@ -26,6 +26,7 @@ from bowerbird.flows.keywords import KeywordUse
 from bowerbird.frontier import TaskFrontier
 from bowerbird.keywords import rows
 from bowerbird.keywords.decide import HOLD, KeywordLoop
+from bowerbird.keywords.frames import FrameReader
 from bowerbird.keywords.keyword_set import begin_state
 from bowerbird.keywords.probes import ProbeQueue, Prober
 from bowerbird.keywords.rows import apply_order
@@ -44,6 +45,8 @@ from bowerbird.reports.keywords.method_counts import read_method_counts
 from bowerbird.reports.keywords.proposing import Wish, propose
 from bowerbird.reports.keywords.reading import find_event, read_candidates, read_frames, read_keywords, read_methods
 from bowerbird.reports.keywords.silence import read_silence
+from bowerbird.store.forgetting.requests import Forgetter
+from bowerbird.store.forgetting.requests import Wish as ForgetWish
 
 FRAME = timedelta(minutes=5)
 NOW = START + timedelta(minutes=1)
@@ -181,6 +184,22 @@ class Interrupted(Estimating):
     async def _pin(self) -> None:
         async with self._stage.database.transaction() as tx:
             await apply_order(tx, 1, "pin", "#mud", "ada", NOW)
+
+
+class Forgetting(Estimating):
+    """A method during which an account is forgotten whose name it has learned."""
+
+    def __init__(self, stage: Stage, user_no: int) -> None:
+        self._stage = stage
+        self._user_no = user_no
+        self._loop = asyncio.get_running_loop()
+
+    def decide(self, state: State, frame: Frame, settings: Settings) -> Decision:
+        wish = ForgetWish(who="she", why="asked", users=frozenset({self._user_no}))
+        forgetting = Forgetter(self._stage.database, self._stage.clock).forget(wish)
+        asyncio.run_coroutine_threadsafe(forgetting, self._loop).result()
+        decision = super().decide(state, frame, settings)
+        return structs.replace(decision, state=structs.replace(decision.state, memory=b"wanda"))
 
 
 def texts(posts: Sequence[Post]) -> list[str]:
@@ -353,6 +372,16 @@ async def test_dropped_method_ends_and_a_new_one_has_a_bit_of_its_own(stage: Sta
     ]  # fmt: skip
 
 
+async def test_method_beyond_the_highest_bit_is_refused(stage: Stage) -> None:
+    await stage.begin("#flood")
+    async with stage.database.transaction() as tx:
+        await tx.execute("update keyword_methods set bit = ? where name = 'skwa'", rows.HIGHEST_BIT)
+        with pytest.raises(UserError, match="63 methods"):
+            await EventCrawl(1, KeywordUse(methods=("naive",)), stage.database, most=10).begin(tx, ("#flood",), NOW)
+    await stage.hear(said("a #flood"), stage.filtered)
+    assert await stage.values("select methods from keyword_posts") == [(1 << 62 | 1 << 1,)]
+
+
 async def test_edited_post_is_read_again(stage: Stage) -> None:
     await stage.begin("#flood")
     await stage.hear(said("a #flood"), stage.filtered)
@@ -459,6 +488,124 @@ async def test_decision_after_a_change_by_a_user_is_discarded(stage: Stage) -> N
     assert {term for (term,) in await stage.values("select term from keywords where until is null")} == {"#flood", "#mud"}
 
 
+async def test_forgetting_empties_memories_and_discards_the_decision_under_way(stage: Stage) -> None:
+    await stage.begin("#flood")
+    page = said("a #flood")
+    page = structs.replace(page, users=(structs.replace(page.users[0], handle="wanda"),))
+    await stage.hear(page, stage.filtered)
+    async with stage.database.transaction() as tx:
+        (method, *_) = await rows.read_methods(tx, 1)
+        await rows.save_state(tx, method.method, structs.replace(method.state, memory=b"wanda"))
+        (known,) = await tx.fetch("select user_no from users")
+    stage.event.methods = {"skwa": Forgetting(stage, known["user_no"])}
+    assert not await stage.decide()
+    async with stage.database.reading() as tx:
+        (method, *_) = await rows.read_methods(tx, 1)
+    assert method.state.memory == b""
+    assert set(method.state.keywords) == {"#flood"}
+    assert await stage.values("select count(*) from keyword_decisions") == [(0,)]
+
+
+async def test_decision_of_an_older_version_is_not_saved(stage: Stage) -> None:
+    await stage.begin("#flood")
+    async with stage.database.transaction() as tx:
+        before = await rows.read_progress(tx, 1)
+        # An order locks the version even if it changes no keyword.
+        assert await apply_order(tx, 1, "free", "#mud", "ada", NOW) == []
+        assert not await rows.save_decided(tx, 1, before.version, NOW, share=1.0, undelivered=0)
+        assert await rows.save_decided(tx, 1, before.version + 1, NOW, share=1.0, undelivered=0)
+
+
+async def test_opted_out_authors_reach_neither_samples_nor_probes(stage: Stage) -> None:
+    await stage.begin("#flood")
+    await stage.crawled.save(Page(users=(structs.replace(user("3"), opts_out=True),)), POSTS, "3")
+    page = said("kept", "stored as opted out", "says so", "passed on")
+    wish = structs.replace(user("2"), opts_out=True)
+    original = post("50", text="an original", author="3", created_at=NOW)
+    posts = (
+        page.posts[0],
+        structs.replace(page.posts[1], author="x:3"),
+        structs.replace(page.posts[2], author="x:2"),
+        structs.replace(page.posts[3], text=None, kind=PostKind.REPOST, repost_of="x:50"),
+        original,
+    )
+    page = Page(users=(user("1"), wish, user("3")), posts=posts)
+    await stage.hear(page, stage.full)
+    async with stage.database.transaction() as tx:
+        await stage.steering.prober.add(tx, stage.steering.frontier, [["#river"]], START, NOW)
+        await stage.event.probe_filter().sift(tx, [_task(1, 2, "river")], page, X, NOW)
+    assert await stage.values("select terms from keyword_samples") == [("kept",)]
+    assert await stage.values("select heard from keyword_frames") == [(5,)]
+    assert await stage.values("select posts from keyword_probes") == [(1,)]
+
+
+async def test_samples_and_probes_of_a_stopped_crawl_are_deleted_after_a_day(stage: Stage) -> None:
+    await stage.begin("#flood")
+    async with stage.database.transaction() as tx:
+        await registry.enrol_crawl(tx, "other", "{}", "{}", NOW)
+        old = to_micros(NOW - timedelta(days=2))
+        await tx.execute("insert into keyword_samples (crawl, at, draw, terms) values (2, ?, 0.1, 'rain')", old)
+        await tx.execute(
+            "insert into keyword_probes (crawl, term, lane, target, frame, asked_at, answered_at, posts, found) "
+            "values (2, '#rain', 2, 'rain', ?, ?, ?, 1, '[]')", old, old, old
+        )  # fmt: skip
+    await stage.begin("#flood")
+    assert await stage.values("select count(*) from keyword_samples") == [(0,)]
+    assert await stage.values("select posts, found from keyword_probes") == [(1, None)]
+
+
+async def test_seed_that_was_a_keyword_changes_the_version(stage: Stage) -> None:
+    await stage.begin("#flood")
+    async with stage.database.transaction() as tx:
+        await apply_order(tx, 1, "pin", "#rain", "ada", NOW)
+        before = await rows.read_progress(tx, 1)
+    await stage.begin("#flood", "#rain")
+    async with stage.database.reading() as tx:
+        assert (await rows.read_progress(tx, 1)).version > before.version
+
+
+async def test_new_and_resumed_methods_follow_the_orders_of_users(stage: Stage) -> None:
+    await stage.begin("#flood", "#mud")
+    async with stage.database.transaction() as tx:
+        for names in (("skwa",), ("skwa", "naive", "baseline")):
+            await EventCrawl(1, KeywordUse(methods=names), stage.database, most=10).begin(tx, ("#flood", "#mud"), NOW)
+            if names == ("skwa",):
+                await apply_order(tx, 1, "pin", "#rain", "ada", NOW)
+                await apply_order(tx, 1, "block", "#mud", "ada", NOW)
+        states = {row.name: row.state for row in await rows.read_methods(tx, 1)}
+    assert {name: sorted(state.keywords) for name, state in states.items()} == {
+        "skwa": ["#flood", "#rain"], "baseline": ["#flood", "#rain"], "naive": ["#flood", "#rain"]
+    }  # fmt: skip
+    assert {state.blocked for state in states.values()} == {("#mud",)}
+    followed = await stage.values("select method, term from keywords where until is null order by method, term")
+    assert followed == [(number, term) for number in (1, 2, 3) for term in ("#flood", "#rain")]
+
+
+async def test_frame_with_very_many_posts_is_a_sample_of_them(stage: Stage) -> None:
+    await stage.begin("#flood")
+    await stage.hear(said(*(f"post {number} #flood" for number in range(10))), stage.filtered)
+    reader = FrameReader(1, stage.database, FRAME, 0, most_posts=4)
+    async with stage.database.reading() as tx:
+        methods = await rows.read_methods(tx, 1)
+        stored = await reader.read(tx, stage.start, methods, None)
+    assert len(stored.posts) == 4
+    assert stored.load.used == 10
+
+
+async def test_frames_decided_by_a_clock_that_was_ahead_do_not_stop_the_crawl(stage: Stage) -> None:
+    await stage.begin("#flood")
+    await stage.hear(said("a #flood"), stage.filtered)
+    assert await stage.decide()
+    async with stage.database.transaction() as tx:
+        await tx.execute("update keyword_progress set decided = ?", to_micros(NOW + timedelta(days=400)))
+    await stage.begin("#flood")
+    async with stage.database.reading() as tx:
+        assert (await rows.read_progress(tx, 1)).decided == stage.start - FRAME
+    # The frame was decided before; its decision stays as it was.
+    assert await stage.decide()
+    assert await stage.values("select count(*) from keyword_decisions") == [(2,)]
+
+
 async def test_claimed_precision_is_stored_and_reported(stage: Stage) -> None:
     await stage.begin("#flood")
     await stage.hear(said("a #flood #rain", "b #flood"), stage.filtered)
@@ -539,8 +686,8 @@ async def test_event_without_posts_is_reported(stage: Stage) -> None:
             (method, *_) = await read_method_counts(tx)
         assert method.silence == told[-1]
     assert told[:2] == ["", ""]
-    assert "nothing was heard in the last 3 frames" in told[2]
-    assert "none of 1 posts heard in the last 3 frames carries a keyword" in told[3]
+    assert "No posts received" in told[2]
+    assert "None of 1 posts" in told[3]
 
 
 async def test_changed_seeds_enter_and_leave(stage: Stage) -> None:
@@ -600,7 +747,7 @@ async def test_collection_is_graded_by_labels_of_several_taggers(stage: Stage) -
     await stage.begin("#flood")
     await stage.hear(said("a #flood #river", "b #flood #river", "c #flood #win #win2", "d #river"), stage.filtered)
     await stage.decide()
-    with pytest.raises(UserError, match="no keyword has a label"):
+    with pytest.raises(UserError, match="No keyword has a label"):
         async with stage.database.reading() as tx:
             await grade(tx, 1)
     labels = [(term, tagger, label) for term, given in GIVEN.items() for tagger, label in given.items()]

@@ -19,7 +19,7 @@ from bowerbird.keywords.grading import (
     score_terms,
     share_retained,
 )
-from bowerbird.keywords.related import Traffic, find_related, surprise
+from bowerbird.keywords.related import find_related, surprise
 from bowerbird.keywords.seeds import Tally, find_candidates, likelihood_ratio, propose_seeds
 from bowerbird.model.terms import Kind, Reading, read_text
 
@@ -118,11 +118,12 @@ def test_propose_seeds_without_hashtags_finds_words() -> None:
 
 
 def test_find_related_orders_by_closeness() -> None:
-    traffic = Traffic({"#a": (1, 2, 3), "#b": (2, 4, 6), "#c": (3, 2, 1)}, {"#a": {"#b": 6}, "#c": {"#a": 1}}, posts=100)
-    first, second = find_related("#a", traffic)
-    assert (first.term, first.together, first.jaccard, first.share) == ("#b", 6, 0.5, 1.0)
+    traffic = {"#a": (1, 2, 3), "#b": (2, 4, 6), "#c": (3, 2, 1)}
+    together = {"#a": {"#b": 6}, "#c": {"#a": 1}}
+    first, second = find_related("#a", traffic, together, posts=100)
+    assert (first.term, first.together, first.jaccard) == ("#b", 6, 0.5)
     assert (first.correlation, second.correlation) == (pytest.approx(1), pytest.approx(-1))
     assert second.together == 1
     assert surprise(10, 10, 1, 100) == pytest.approx(0)
     assert surprise(5, 5, 0, 100) == -1
-    assert find_related("#unseen", traffic) == []
+    assert find_related("#unseen", traffic, together, posts=100) == []

@@ -1,4 +1,4 @@
-"""Labels of keywords: from a file, or asked for one by one."""
+"""Read labels of keywords from a file, or ask the user for them."""
 
 from __future__ import annotations
 
@@ -20,21 +20,19 @@ from bowerbird.reports.keywords.grading import read_unlabelled
 
 
 def labels_in(file: Path, tagger: str) -> list[Label]:
-    """The labels of a CSV file with the columns term, label and perhaps tagger; raises `UserError` naming the line."""
+    """Return the labels of a CSV file with the columns term, label and optionally tagger; raises `UserError` with the line."""
     try:
         with file.open(encoding="utf-8", newline="") as lines:
             return list(_labels(csv.DictReader(lines), file, tagger))
     except FileNotFoundError:
-        raise UserError(f"there is no file {file}; --labels names a CSV with the columns term and label") from None
+        raise UserError(f"File not found: {file}. --labels takes a CSV file with the columns term and label.") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"the labels in {file} cannot be read: {error}") from None
+        raise UserError(f"Cannot read the labels in {file}: {error}") from None
 
 
 def _labels(reader: csv.DictReader[str], file: Path, tagger: str) -> Iterator[Label]:
     if not {"term", "label"} <= set(reader.fieldnames or ()):
-        raise UserError(
-            f"{file} must have the columns term and label (and tagger, where several labelled), with their names above"
-        )
+        raise UserError(f"{file} needs a header with the columns term and label, and tagger if several people labelled.")
     for row in reader:
         try:
             yield parse_keyword(row["term"] or ""), row.get("tagger") or tagger, _label(row["label"] or "")
@@ -43,7 +41,7 @@ def _labels(reader: csv.DictReader[str], file: Path, tagger: str) -> Iterator[La
 
 
 async def ask(database: Database, crawl: int, tagger: str) -> None:
-    """Asks about every keyword that this tagger has not labelled, where somebody can answer; each answer is kept at once."""
+    """Ask for a label of each keyword that this tagger has not labelled, in a terminal; save each answer at once."""
     if not sys.stdin.isatty():
         return
     async with database.reading() as tx:
@@ -56,7 +54,7 @@ async def ask(database: Database, crawl: int, tagger: str) -> None:
 
 
 def _asked(question: str) -> str | None:
-    """A label, however often it takes; None when somebody has had enough."""
+    """Ask until the answer is a label; return None if the user quits."""
     while True:
         said = answered(question, default="u").strip()
         if said.lower() in ("q", "quit"):
@@ -68,7 +66,7 @@ def _asked(question: str) -> str | None:
 
 
 def _label(written: str) -> str:
-    """As it is kept."""
+    """Return the label as stored."""
     return WORDS[parse_category(written)][0]
 
 

@@ -1,4 +1,4 @@
-"""Keywords on the screen: as tables, and one of them explained."""
+"""Tables of keywords for the terminal, and the history of one term."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def show_keywords(
     known = ("  keyword", "method", "posts", "last frame", "precision", "since (UTC)", "reason")
     output.table(f"Keywords of {crawl}", known, [_keyword(each) for each in lines])
     output.line()
-    shared = (f"with {each.name}" for each in methods)
-    columns = ("  method", "keywords", "posts", "precision", "alone", *shared)
+    shared = (f"also {each.name}" for each in methods)
+    columns = ("  method", "keywords", "posts", "precision", "only this", *shared)
     output.table("", columns, [_method(each, methods) for each in methods])
     for each in methods:
         if each.name in ABOUT:
             output.line(f"{each.name}: {ABOUT[each.name]}.")
     if any(each.precision is not None for each in methods):
-        output.line("Precision: the share of posts that belong to the event, as the method estimates it without labels,")
+        output.line("Precision: the share of posts that belong to the event, estimated without labels,")
         output.line("with its 20 % and 80 % quantiles. `grade` measures it by labels.")
     if moves:
         output.line()
@@ -69,13 +69,13 @@ def show_frames(output: Output, frames: Sequence[FrameLine]) -> None:
         (f"  {_at(each.began)}", _by(each.posts), _by(each.keywords), f"{each.heard:,}", _lost(each), _moves(each))
         for each in frames
     ]
-    output.table("", ("  frame (UTC)", "posts", "keywords", "heard", "lost by the cap", "changes"), rows)
+    output.table("", ("  frame (UTC)", "posts", "keywords", "received", "withheld by the cap", "changes"), rows)
 
 
 def show_why(output: Output, explained: Explained, hint: str = "") -> None:
     """`hint`: which term was perhaps meant, where nothing is known of this one."""
     if not (explained.entries or explained.looked_at or explained.orders):
-        output.line(f"{explained.term} was never looked at{hint}: too few collected posts have it. It can be pinned.")
+        output.line(f"{explained.term} was not considered{hint}: too few collected posts contain it. You can pin it.")
         return
     for at, said in sorted(_story(explained), key=lambda told: told[0]):
         output.line(f"{_at(at)}  {said}")
@@ -89,26 +89,26 @@ def show_why(output: Output, explained: Explained, hint: str = "") -> None:
 def _story(explained: Explained) -> Iterator[tuple[datetime, str]]:
     """What happened to a term, and when."""
     for order in explained.orders:
-        yield order.at, f"{order.who} said: {order.said}"
+        yield order.at, f"{order.said} by {order.who}"
     for each in explained.entries:
-        yield each.since, f"{each.method}: came in: {each.why}{_numbers(each.numbers)}"
+        yield each.since, f"{each.method}: entered: {each.why}{_numbers(each.numbers)}"
         if each.until is not None:
             yield each.until, f"{each.method}: left: {each.until_why}{_numbers(each.until_numbers or {})}"
     for probe in explained.probes[:5]:
-        found = "not answered" if probe.answered_at is None else f"{probe.posts:,} posts"
-        yield probe.asked_at, f"searched for alone: {found}"
+        found = "no answer" if probe.answered_at is None else f"{probe.posts:,} posts"
+        yield probe.asked_at, f"probe: {found}"
 
 
 def show_related(output: Output, term: str, found: Sequence[RelatedBy]) -> None:
     if not found:
-        output.line(f"No method has looked at {term} in the last frames.")
+        output.line(f"No method considered {term} in the last frames.")
         return
     rows = [
         (f"  {each.term}", each.method, f"{each.posts:,}", f"{each.together:,}", *_closeness(each))
         for each in found[:_MOST_RELATED]
     ]
-    columns = ("  term", "method", "posts", "together", "of either", "surprise", "correlation")
-    output.table(f"Beside {term}, in the last frames", columns, rows)
+    columns = ("  term", "method", "posts", "together", "share of both", "surprise", "correlation")
+    output.table(f"Related to {term} in the last frames", columns, rows)
 
 
 def show_proposals(output: Output, proposed: Proposed) -> None:
@@ -116,24 +116,22 @@ def show_proposals(output: Output, proposed: Proposed) -> None:
     if not found:
         output.line(_unproposed(proposed))
         return
-    output.table("", ("  term", "kind", "why"), [(f"  {each.term}", each.kind, each.reason) for each in found])
+    output.table("", ("  term", "kind", "reason"), [(f"  {each.term}", each.kind, each.reason) for each in found])
     output.line()
-    output.line("Choose among them, and write into the crawl file:")
+    output.line("Choose from these and write into the crawl file:")
     output.line("  seeds = [" + ", ".join(f'"{each.term}"' for each in found[:5]) + "]")
 
 
 def _unproposed(proposed: Proposed) -> str:
     if not proposed.posts:
-        return (
-            "Nothing was collected then or there: the store has no post of that time and place. Choose another window or place."
-        )
+        return "The store has no post of that time and place. Choose another time or place."
     if not proposed.others:
         return (
-            f"The store has these {proposed.posts:,} posts and no others to compare them with: "
-            "choose a shorter window or a smaller place, or collect something else beside it."
+            f"The store has only these {proposed.posts:,} posts and no others to compare them with. "
+            "Choose a shorter time or a smaller place, or collect other posts too."
         )
     compared = f"in {proposed.posts:,} posts, compared with {proposed.others:,} others"
-    return f"No term is special {compared}: choose another window, place or more examples."
+    return f"No term is specific to the event {compared}. Choose another time or place, or give more examples."
 
 
 def show_grades(output: Output, graded: Graded) -> None:
@@ -144,12 +142,12 @@ def show_grades(output: Output, graded: Graded) -> None:
     output.line(f"{said}{agreed}")
     if graded.unlabelled:
         first = ", ".join(graded.unlabelled[:5])
-        output.line(f"Without a label, so counted as unknown: {len(graded.unlabelled):,} keywords, such as {first}")
+        output.line(f"Without a label (counted as unknown): {len(graded.unlabelled):,} keywords, such as {first}")
     if graded.unknown:
         first = ", ".join(graded.unknown[:5])
         output.line(
-            f"Not counted: {len(graded.unknown):,} labelled terms that no method of this crawl ever followed, such as {first}. "
-            "`bowerbird keywords` shows how its keywords are spelled."
+            f"Not counted: {len(graded.unknown):,} labelled terms that were never keywords of this crawl, such as {first}. "
+            "`bowerbird keywords` lists its keywords."
         )
     counts = ", ".join(f"{each} ({WORDS[each][0]}) {graded.categories[each]:,}" for each in Category)
     output.line(f"Keywords by category: {counts}")

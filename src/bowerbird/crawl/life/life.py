@@ -25,6 +25,8 @@ _WOKEN = "this process was silent for so long that others took over what it held
 
 
 ASKED_TO_STOP = "asked to stop"
+_DELETE_SAMPLES = "delete from keyword_samples where crawl = ?"
+_DELETE_PROBES = "update keyword_probes set found = null where crawl = ? and found is not null"
 
 
 class Begun(Struct, frozen=True):
@@ -142,6 +144,10 @@ class Life:
             await registry.end_workers(tx, [me], now)
             if not await registry.has_company(tx, me):
                 await registry.set_state(tx, books.crawl, state, reason, now)
+                if state == CrawlState.FINISHED:
+                    # The background of an event is needed for the next decision only.
+                    await tx.execute(_DELETE_SAMPLES, books.crawl)
+                    await tx.execute(_DELETE_PROBES, books.crawl)
 
     async def fail(self, reason: str) -> None:
         """Says that the crawl has failed, if our own database lets us."""

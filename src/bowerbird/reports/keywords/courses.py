@@ -65,7 +65,7 @@ class Course(Struct, frozen=True, kw_only=True):
     """By method, by frame."""
     background: dict[datetime, int]
     noise: dict[str, dict[datetime, int]]
-    """By method, by frame: the posts that are noise by labels; empty where nobody has labelled anything."""
+    """By method, by frame: posts that are noise by labels; empty without labels."""
     bars: list[Bar]
     term: str
     traffic: dict[str, dict[datetime, int]]
@@ -113,7 +113,7 @@ async def read_course(tx: Transaction, name: str | None, term: str | None) -> Co
 
 
 async def _busiest(tx: Transaction, crawl: int) -> str:
-    """The keyword that brought most of late."""
+    """Return the keyword with the most posts in the last frames."""
     posts: Counter[str] = Counter()
     for row in await tx.fetch(_LATELY, crawl):
         posts[row["term"]] += sum(decoded(row["counts"]))
@@ -121,7 +121,7 @@ async def _busiest(tx: Transaction, crawl: int) -> str:
 
 
 async def _noise(tx: Transaction, crawl: int) -> dict[str, dict[datetime, int]]:
-    """What labels say of each method's posts, frame by frame."""
+    """Return the noise of each method by frame, as labels measure it."""
     if await tx.fetch_one("select 1 as one from keyword_labels where crawl = ? limit 1", crawl) is None:
         return {}
     graded = await grade(tx, crawl)

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from bowerbird.clock import from_micros
-from bowerbird.keywords.related import Related, Traffic, closeness, find_related
+from bowerbird.keywords.related import Related, closeness, find_related
 from bowerbird.ports import Row, Transaction
 from bowerbird.reports.keywords.reading import KeywordLine, decoded, read_keywords
 
@@ -40,7 +40,7 @@ _ALIKE_FRAMES = 48
 
 
 class Looked(Struct, frozen=True, kw_only=True):
-    """What one method saw of a term in one frame."""
+    """How one method judged a term in one frame."""
 
     began: datetime
     method: str
@@ -62,7 +62,7 @@ class Order(Struct, frozen=True):
 
 
 class Decided(Order, frozen=True, kw_only=True):
-    """What a person decided about a term, and nobody took back."""
+    """A term that is pinned or blocked."""
 
     term: str
 
@@ -106,13 +106,13 @@ async def explain(tx: Transaction, crawl: int, term: str, most: int = 50) -> Exp
 
 
 async def read_decided(tx: Transaction, crawl: int) -> list[Decided]:
-    """The terms that are pinned or blocked, the last one first."""
+    """Return the terms that are pinned or blocked, the newest order first."""
     rows = await tx.fetch(_DECIDED, crawl)
     return [Decided(from_micros(row["at"]), row["who"], row["said"], term=row["term"]) for row in rows]
 
 
 async def related_terms(tx: Transaction, crawl: int, term: str) -> list[RelatedBy]:
-    """The other terms that methods looked at in the last frames, the closest first."""
+    """Return the other terms that methods considered in the last frames, the closest first."""
     first = await tx.fetch_one(_FIRST, crawl, _ALIKE_FRAMES)
     since = first["frame"] if first is not None else 0
     by_method: dict[str, _Courses] = {}
@@ -120,11 +120,7 @@ async def related_terms(tx: Transaction, crawl: int, term: str) -> list[RelatedB
         by_method.setdefault(row["name"], _Courses()).posts[row["frame"]] = decoded(row["posts"])
     for row in await tx.fetch(_CANDIDATES, crawl, since):
         by_method[row["name"]].add(row)
-    found = [
-        RelatedBy(method=name, **asdict(each))
-        for name, courses in by_method.items()
-        for each in find_related(term, courses.traffic())
-    ]
+    found = [RelatedBy(method=name, **asdict(each)) for name, courses in by_method.items() for each in courses.find_related(term)]
     return sorted(found, key=lambda each: (*closeness(each), each.method))
 
 
@@ -141,12 +137,9 @@ class _Courses:
         self._counts[row["term"]][row["frame"]] = decoded(row["counts"])
         self._together[row["term"]].update(decoded(row["together"]) or {})
 
-    def traffic(self) -> Traffic:
-        return Traffic(
-            {term: self._course(counts) for term, counts in self._counts.items()},
-            self._together,
-            sum(map(sum, self.posts.values())),
-        )
+    def find_related(self, term: str) -> list[Related]:
+        traffic = {each: self._course(counts) for each, counts in self._counts.items()}
+        return find_related(term, traffic, self._together, sum(map(sum, self.posts.values())))
 
     def _course(self, counts: dict[int, list[int]]) -> list[int]:
         """With as many zeros as a frame has slots where it was not looked at."""

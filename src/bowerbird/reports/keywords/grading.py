@@ -73,9 +73,9 @@ class Graded(Struct, frozen=True, kw_only=True):
     unlabelled: list[str]
     """Keywords without a label: they count as unknown."""
     unknown: list[str]
-    """Labelled terms that no method of the crawl ever followed: misspelled, or of another crawl."""
+    """Labelled terms that were never keywords of the crawl: misspelled, or of another crawl."""
     agreement: float | None
-    """Pairs of labels for the same term that are the same; None: nobody labelled what another did."""
+    """Pairs of labels for the same term that are the same; None: no term has two labels."""
     alpha: float | None
     """Krippendorff's alpha: the same beyond chance, 1 at best."""
     categories: dict[str, int]
@@ -83,15 +83,17 @@ class Graded(Struct, frozen=True, kw_only=True):
 
 
 async def read_unlabelled(tx: Transaction, crawl: int, tagger: str) -> list[str]:
-    """The keywords of which somebody has not said yet what they are."""
+    """Return the keywords that a tagger has not labelled."""
     return [row["term"] for row in await tx.fetch(_UNLABELLED, crawl, tagger)]
 
 
 async def grade(tx: Transaction, crawl: int) -> Graded:
-    """The report; raises `UserError` where nobody has labelled anything."""
+    """Grade the posts of a crawl; raises `UserError` without labels."""
     labels = await tx.fetch(_LABELS, crawl)
     if not labels:
-        raise UserError("no keyword has a label yet: give a file with --labels, or run it in a terminal and answer")
+        raise UserError(
+            "No keyword has a label yet. Use --labels with a file, or run this in a terminal and answer the questions."
+        )
     given: defaultdict[str, list[Category]] = defaultdict(list)
     for row in labels:
         given[row["term"]].append(parse_category(row["label"]))

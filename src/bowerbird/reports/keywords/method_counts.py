@@ -1,4 +1,4 @@
-"""How the keywords of all crawls stand, in a line for each method: for `status` and the live display."""
+"""Counts of each method of all event crawls, for `status` and the live display."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class MethodCounts(Struct, frozen=True, kw_only=True):
     left: int
     newest: tuple[str, ...]
     silence: str = ""
-    """What is to be said of a crawl whose last frames brought nothing."""
+    """The warning if the last frames had no posts."""
 
 
 async def read_method_counts(tx: Transaction) -> list[MethodCounts]:

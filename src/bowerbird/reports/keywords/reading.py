@@ -121,11 +121,11 @@ async def find_event(tx: Transaction, name: str | None) -> tuple[int, str]:
     """The crawl that has keywords; raises `UserError` where none has, or several."""
     found = await read_events(tx)
     if not found:
-        raise UserError('no crawl of this store has keywords: those come with flow = "event"')
+        raise UserError('No crawl in this store has keywords. Use flow = "event" in the crawl file.')
     if name is not None and name not in found:
-        raise UserError(f"the crawl {name!r} has no keywords; those of the store that have: {', '.join(found)}")
+        raise UserError(f"Crawl {name!r} has no keywords. Use one of: {', '.join(found)}.")
     if name is None and len(found) > 1:
-        raise UserError(f"say which crawl is meant with --crawl: {', '.join(found)}")
+        raise UserError(f"Several crawls have keywords. Use --crawl with one of: {', '.join(found)}.")
     chosen = name or next(iter(found))
     return found[chosen], chosen
 

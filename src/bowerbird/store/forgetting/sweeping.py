@@ -46,6 +46,7 @@ _ASKED = """
 select 'service' as by, service as number, name from services
 union all select 'lane', l.lane, s.name from lanes l join services s on s.service = l.service
 """
+_DISCARD_DECISIONS = "update keyword_progress set version = version + 1"
 RESIDUE = "update residue set is_left = 1 where is_left = 0"
 
 
@@ -100,6 +101,8 @@ class Sweep:
             await tx.execute(_END, version, version)
             await tx.execute(_DONE, now, version)
             return
+        if SEARCHED_TABLES[step].table == "keyword_methods":
+            await _reset_memories(tx)
         looked = await self._rows(tx, SEARCHED_TABLES[step], (int(state["place"]), state["after_key"]))
         s = SaveContext(tx=tx, database=self._database, at=now)
         services = {(row["by"], row["number"]): row["name"] for row in await tx.fetch(_ASKED)}
@@ -155,6 +158,19 @@ class Sweep:
             f"where ctid >= '({since},0)'::tid and ctid < '({end},0)'::tid for update"
         )
         return Looked(rows, end if size is not None and end < size["pages"] else None)
+
+
+async def _reset_memories(tx: Transaction) -> None:
+    """Empty what keyword methods learned: it may contain a name as a word, encoded so that no search finds it.
+
+    A decision that was made before is discarded, as after a change of the keywords."""
+    await tx.execute(_DISCARD_DECISIONS)
+    for row in await tx.fetch("select method, state from keyword_methods"):
+        state = msgspec.json.decode(row["state"])
+        if state.pop("memory", None):
+            await tx.execute(
+                "update keyword_methods set state = ? where method = ?", msgspec.json.encode(state).decode(), row["method"]
+            )
 
 
 _NUMBERS = {

@@ -1,4 +1,4 @@
-"""`bowerbird keywords`: what an event crawl follows, and why; and what its user says about that."""
+"""`bowerbird keywords`: show, explain, pin and block the keywords of an event crawl; propose seeds; grade by labels."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _MOST_MOVES = 20
 
 
 class Action(StrEnum):
-    """What is done besides showing."""
+    """What the command does."""
 
     SHOW = "show"
     WHY = "why"
@@ -59,7 +59,7 @@ _USES: Mapping[str, tuple[Action, ...]] = {
 
 
 class _Asked(Struct, frozen=True, kw_only=True):
-    """What a user wants to know or to say."""
+    """The store, crawl and term of a command."""
 
     place: NamedStore
     crawl: str | None
@@ -77,15 +77,13 @@ def command(
     crawl: CrawlOption = None,
     frames: Annotated[
         bool,
-        typer.Option(
-            "--frames", help="Show what each of the last frames brought and changed; of grade: how much of it is noise."
-        ),
+        typer.Option("--frames", help="Show posts and changes of the last frames; with grade: posts and noise."),
     ] = False,
     related_to: Annotated[
         str | None, typer.Option("--related", metavar="TERM", help="Show terms with similar traffic, or in the same posts.")
     ] = None,
     plot: Annotated[Path | None, typer.Option("--plot", help="Draw volumes, keywords over time, and TERM's traffic.")] = None,
-    who: Annotated[str, typer.Option("--who", help="Who says so, or who labels, for the record.")] = "user",
+    who: Annotated[str, typer.Option("--who", help="Your name, recorded with orders and labels.")] = "user",
     since: Annotated[
         datetime | None, typer.Option("--since", parser=moment, metavar="DAY", help="For seeds: posts from this moment on.")
     ] = None,
@@ -99,9 +97,9 @@ def command(
 ) -> None:
     """Show the keywords of an event crawl: posts and claimed precision of each, since when and why; and the candidates.
 
-    `why TERM` explains one. `pin`, `block` and `free` say that a term stays, stays out, or is for the methods to decide; a
-    running crawl follows within half a minute. `seeds` proposes keywords from what a store holds. `grade` measures the
-    collection by labels of keywords (related, possibly, unrelated, unknown), from a file or asked for one by one.
+    `why TERM` explains one. `pin` keeps a term, `block` keeps it out, and `free` lets the methods decide again; a running
+    crawl follows within half a minute. `seeds` proposes keywords from the posts of a store. `grade` measures the
+    collection by labels of keywords (related, possibly, unrelated, unknown), from a file or typed in.
     """
     if plot is not None:
         check_name(plot)
@@ -124,28 +122,26 @@ def command(
 
 
 def _words(place: str | None, action: str | None, term: str | None) -> tuple[str | None, Action, str | None]:
-    """Place, action and term as they are meant: the place may be left out before an action."""
+    """Return place, action and term; the place may be left out before an action."""
     if place in list(Action) and term is None and not Path(place).exists():
         place, action, term = None, place, action
     known = [each.value for each in Action]
     if action is not None and action not in known:
-        raise UserError(
-            f"{action!r} is nothing that can be done with keywords{meant(action, known)}; there are: {', '.join(known)}"
-        )
+        raise UserError(f"Unknown action {action!r}{meant(action, known)}. Use one of: {', '.join(known)}.")
     return place, Action(action or Action.SHOW), term
 
 
 def _check(action: Action, term: str | None, given: Mapping[str, object], place: str) -> None:
-    """Raises `UserError` where a term is missing, or something is given that the action makes no use of."""
+    """Raise `UserError` if a term is missing, or if the action does not use an option."""
     if action in (Action.WHY, Action.PIN, Action.BLOCK, Action.FREE) and not term:
-        quoted = "; in quotes, for to a shell # begins a comment"
-        raise UserError(f"say which keyword is meant: bowerbird keywords {place} {action} '#hashtag'{quoted}")
+        quoted = ". Quote it, because # starts a comment in a shell."
+        raise UserError(f"Which keyword? Use bowerbird keywords {place} {action} '#hashtag'{quoted}")
     if term:
         parse_keyword(term)
     for option in (option for option, value in given.items() if value and action not in _USES[option]):
-        raise UserError(f"{option} belongs to {' and '.join(_USES[option])}, and does nothing for {action}: leave it out")
+        raise UserError(f"{option} has no effect for {action}, only for {' and '.join(_USES[option])}. Leave it out.")
     if term and (action in (Action.SEEDS, Action.GRADE) or (action is Action.SHOW and not given["--plot"])):
-        raise UserError(f"{action} takes no keyword; to ask about one: bowerbird keywords {place} why '{term}'")
+        raise UserError(f"{action} takes no keyword. To explain one, use bowerbird keywords {place} why '{term}'.")
 
 
 async def _event(database: Database, asked: _Asked) -> tuple[int, str]:
@@ -214,16 +210,14 @@ async def _order(asked: _Asked, action: Action, who: str) -> dict[str, Any]:
         async with database.transaction() as tx:
             changed = await apply_order(tx, crawl, action.value, asked.term, who, clock.now())
     form = parse_keyword(asked.term)
-    done = {"pin": "stays a keyword", "block": "stays out", "free": "is for the methods to decide"}[action.value]
-    asked.output.line(
-        f"{form} {done} from now on" + (f" ({', '.join(changed)})." if changed else "; nothing changes by that now.")
-    )
+    done = {"pin": "is pinned", "block": "is blocked", "free": "is released to the methods"}[action.value]
+    asked.output.line(f"{form} {done}" + (f" ({', '.join(changed)})." if changed else "; no keyword changed."))
     return {"crawl": name, "term": form, "said": action.value, "who": who, "changed": changed}
 
 
 async def _seeds(asked: _Asked, wish: Wish) -> dict[str, Any]:
     if wish == Wish():
-        raise UserError("say which posts are of the event: --since and --until, --box, or --like with the text of a post")
+        raise UserError("Which posts belong to the event? Use --since and --until, --box, or --like with the text of a post.")
     async with read_store(asked.place, RealClock()) as database, database.reading() as tx:
         found = await propose(tx, database.dialect, wish)
     showing.show_proposals(asked.output, found)
@@ -256,6 +250,6 @@ def _box(written: str | None) -> Box | None:
         west, south, east, north = (float(side) for side in written.split(","))
     except ValueError:
         raise UserError(
-            f"--box {written!r} is no box: write west,south,east,north in degrees, such as -9.5,38.6,-9.0,38.9"
+            f"Invalid --box {written!r}. Use west,south,east,north in degrees, such as -9.5,38.6,-9.0,38.9."
         ) from None
     return Box(west, south, east, north)

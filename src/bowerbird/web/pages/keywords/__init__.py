@@ -120,7 +120,7 @@ class _Pages:
         kept = await self._frames.get(str(crawl))
         series = [{"label": each, "values": [frame.posts.get(each) for frame in kept.value]} for each in _methods_in(kept.value)]
         heard = [frame.heard for frame in kept.value]
-        series += [{"label": "heard in all", "values": heard}] if any(heard) else []
+        series += [{"label": "received", "values": heard}] if any(heard) else []
         return plotted(
             request, _plot(kept.value, series, "posts per frame", "posts", kept.at.isoformat()), self._site.clock.now()
         )
@@ -131,9 +131,7 @@ class _Pages:
         series = [
             {"label": each, "values": [frame.keywords.get(each) for frame in kept.value]} for each in _methods_in(kept.value)
         ]
-        return plotted(
-            request, _plot(kept.value, series, "keywords followed", "keywords", kept.at.isoformat()), self._site.clock.now()
-        )
+        return plotted(request, _plot(kept.value, series, "keywords", "keywords", kept.at.isoformat()), self._site.clock.now())
 
     async def term(self, request: Request) -> Response:
         typed = request.query_params.get("term", "").strip()[:200]
