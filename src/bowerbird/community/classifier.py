@@ -79,13 +79,16 @@ class CommunityClassifier:
         for id_, user in sorted(users.items()):
             item = (Subject.USER, id_)
             earlier = standing_judgement(seen.before.get(item, ()))
-            if earlier is not None and earlier.decided_by is not None:
-                continue
-            if user.opts_out or id_ in seen.hidden:
+            if user.opts_out or id_ in seen.hidden or (earlier and earlier.decided_by):
+                # Labels of the classifier are withdrawn; a person's label is not.
                 reviewed[item] = BY_MACHINE
                 continue
-            judgement = self.judgement(id_, user, written.get(id_, NO_POSTS), earlier)
-            if not self._is_known(judgement, earlier):
+            judgement = self.judgement(id_, user, written.get(id_, NO_POSTS), evidence_of(earlier))
+            if (
+                earlier is None
+                or (earlier.value, earlier.version) != (judgement.value, self.version)
+                or earlier.strength < judgement.strength
+            ):
                 reviewed[item] = BY_MACHINE
                 judgements.append(judgement)
         return Ruling(judgements=tuple(judgements), reviewed=reviewed)
@@ -95,11 +98,11 @@ class CommunityClassifier:
         id_: str,
         user: User,
         written: Written,
-        earlier: EarlierJudgement | None,
+        former: Evidence,
         more: Sequence[Sign] = (),
     ) -> Judgement:
         """Return the decision about one account as it is stored; `more`: signs from elsewhere."""
-        verdict, posts = self.verdict(user, written, evidence_of(earlier), more)
+        verdict, posts = self.verdict(user, written, former, more)
         kinds = {sign.kind for sign in verdict.signs}
         reason = BY_POSTS if kinds & WRITING else BY_PROFILE
         if RELATIONS in kinds:
@@ -147,12 +150,6 @@ class CommunityClassifier:
         known_signs = [s for s in earlier_signs if s.kind in from_elsewhere - newer]
         signs = [*profile, *writing, *more, *known_signs, *([words] if words else [])]
         return decide(signs, self.community, self.learned.prior), posts
-
-    def _is_known(self, new: Judgement, earlier: EarlierJudgement | None) -> bool:
-        """Return whether the same was decided before, by the same rule and for as good a reason."""
-        if earlier is None or (earlier.value, earlier.version) != (new.value, self.version):
-            return False
-        return earlier.strength >= new.strength
 
 
 def standing_judgement(before: Sequence[EarlierJudgement]) -> EarlierJudgement | None:

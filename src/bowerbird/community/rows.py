@@ -44,21 +44,25 @@ _PROFILE = "handle, name, location, description, language, time_zone"
 _ACCOUNTS = f"""
 select user_no, id, {_PROFILE}, is_protected, following from users
 where coalesce(opts_out, 0) = 0 and seen_at is not null and user_no {{these}}
+and not exists (select 1 from deletions d where d.subject = 'user' and d.id = users.id)
 """
-_POSTS = """
-select p.author, p.text, p.created_at from posts p
-where p.author {these} and p.kind <> 'repost' and p.text is not null and p.deleted_at is null
-order by p.author, p.created_at desc
+_POSTS = f"""
+select author, text, created_at from (
+    select p.author, p.text, p.created_at,
+        row_number() over (partition by p.author order by coalesce(p.created_at, 0) desc, p.post_no desc) as place
+    from posts p
+    where p.author {{these}} and p.kind <> 'repost' and p.text is not null and p.deleted_at is null
+) newest where place <= {_MOST_POSTS} order by author, place
 """
 _JUDGED = f"from judgements j join users u on u.id = j.id where j.judge = '{JUDGE}' and j.subject = 'user'"
 _COUNT = f"select count(*) as n from judgements where judge = '{JUDGE}' and subject = 'user'"
 _EXAMPLES = f"""
 select u.user_no, j.value, j.evidence, j.decided_by {_JUDGED}
-order by case when j.decided_by is null then 1 else 0 end, j.at desc limit {_MOST_EXAMPLES}
+order by case when j.decided_by is null then 1 else 0 end, j.at desc, u.user_no limit {_MOST_EXAMPLES}
 """
 _DESCRIPTIONS = f"""
 select u.user_no, u.description, j.value {_JUDGED} and coalesce(u.opts_out, 0) = 0
-order by j.at desc limit {_MOST_EXAMPLES}
+order by j.at desc, u.user_no limit {_MOST_EXAMPLES}
 """
 _SEEDS = """
 select coalesce(
@@ -113,8 +117,7 @@ def _user(row: Row) -> User:
 async def _read_posts(tx: Transaction, these: str, members: Any) -> Mapping[int, Written]:
     posts: defaultdict[int, list[tuple[str, Any]]] = defaultdict(list)
     for row in await tx.fetch(_POSTS.format(these=these), members):
-        if len(own := posts[row["author"]]) < _MOST_POSTS:
-            own.append((row["text"], row["created_at"]))
+        posts[row["author"]].append((row["text"], row["created_at"]))
     return {
         author: Written(
             tuple(text for text, _ in own),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 _NAMES = """
@@ -79,15 +79,14 @@ Offsets = tuple[float, float]
 
 @cache
 def _zones_by_name() -> dict[str, str]:
-    pairs = (each.split("=") for each in _NAMES.replace("\n", "|").split("|") if each)
-    return dict(pair for pair in pairs)
+    return dict(each.split("=") for each in _NAMES.strip().replace("\n", "|").split("|"))
 
 
 def iana_zone(text: str) -> str | None:
     """Return the IANA zone that a name means; None for an unknown name or an offset from UTC."""
     text = text.strip()
-    if text in _zones_by_name():
-        return _zones_by_name()[text]
+    if known := _zones_by_name().get(text):
+        return known
     return text if "/" in text and zone_offsets(text) else None
 
 
@@ -101,7 +100,7 @@ def offsets(text: str) -> Offsets | None:
     return zone_offsets(zone) if zone else None
 
 
-@cache
+@lru_cache(maxsize=1_000)
 def zone_offsets(zone: str) -> Offsets | None:
     """Return the offsets of an IANA zone."""
     try:
