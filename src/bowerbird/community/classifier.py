@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -38,7 +39,7 @@ SEED = "seed"
 """The kind of the sign that an account was named when the crawl was made."""
 _POST_CLASSES = (1, 10, 30)
 """Numbers of posts from which a decision is a stronger one."""
-_MOST_POSTS = 100
+MOST_POSTS = 100
 """Posts of one account that are read; more do not change the decision."""
 
 
@@ -134,7 +135,7 @@ class CommunityClassifier:
         earlier_signs = stored_signs(former)
         known = former.get(POSTS)
         posts = int(known) if isinstance(known, int | float) else 0
-        texts = written.texts[:_MOST_POSTS]
+        texts = written.texts[:MOST_POSTS]
         if len(texts) > posts:
             posts = len(texts)
             writing = self._writing.signs(texts, written.times)
@@ -159,8 +160,7 @@ def standing_judgement(before: Sequence[EarlierJudgement]) -> EarlierJudgement |
 
 
 def evidence_of(earlier: EarlierJudgement | None) -> Evidence:
-    evidence: Evidence = msgspec.json.decode(earlier.evidence) if earlier is not None else {}
-    return evidence
+    return {} if earlier is None else msgspec.json.decode(earlier.evidence, type=dict[str, Any])
 
 
 def _posts_by_author(seen: Seen) -> dict[str, Written]:

@@ -15,7 +15,7 @@ All workers use what was learned last, which is in the store; they need no other
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 from msgspec import Struct
@@ -27,7 +27,7 @@ from bowerbird.community.classifier import (
     CommunityClassifier,
     evidence_of,
 )
-from bowerbird.community.membership import LOG_ODDS, PRIOR, Evidence, Sign, decision_chance
+from bowerbird.community.membership import LOG_ODDS, PRIOR, Sign, decision_chance
 from bowerbird.community.relations import RELATIONS, relation_sign
 from bowerbird.community.rows import (
     Account,
@@ -37,6 +37,7 @@ from bowerbird.community.rows import (
     read_learned,
     read_seeds,
 )
+from bowerbird.community.writing import WRITING
 from bowerbird.crawl.process.keeping import Keeping
 from bowerbird.crawl.process.patience import patiently
 from bowerbird.crawl.work.targets import Targets
@@ -107,7 +108,7 @@ class Reviewer:
     ) -> list[Change]:
         """Decide again by profiles, what is known of posts, and neighbours; save what changes."""
         accounts = await read_accounts(tx, self._database, numbers, with_posts=False)
-        judged = await self._judge(tx, accounts, seeds, _without_relations)
+        judged = await self._judge(tx, accounts, seeds, WRITING | {POSTS, SEED})
         return await self._save(
             tx,
             [
@@ -123,18 +124,19 @@ class Reviewer:
     ) -> list[Change]:
         """Decide again by everything that is stored, and save it."""
         accounts = await read_accounts(tx, self._database, numbers, with_posts=True)
-        return await self._save(tx, await self._judge(tx, accounts, (), _seed_only), now)
+        # Signs of posts were read for the former description of the community: read them again.
+        return await self._save(tx, await self._judge(tx, accounts, (), {SEED}), now)
 
     async def _judge(
         self,
         tx: Transaction,
         accounts: Sequence[Account],
         seeds: Collection[int],
-        usable: Callable[[Evidence], Evidence],
+        kept: Collection[str],
     ) -> list[tuple[Account, Judgement]]:
         """Return new decisions, except about accounts that a person decided.
 
-        `usable`: returns the part of the former evidence that counts again.
+        `kept`: what counts again of the former evidence. Neighbours are counted anew.
         """
         self.classifier.learned = await read_learned(tx)
         community = self.classifier.community
@@ -149,7 +151,11 @@ class Reviewer:
             more = [relations] if relations is not None else []
             if each.number in seeds:
                 more.append(Sign(SEED, _SEED_WEIGHT, "seed of the crawl"))
-            former = usable(evidence_of(each.earlier))
+            former = {
+                name: value
+                for name, value in evidence_of(each.earlier).items()
+                if name.removesuffix("_found") in kept
+            }
             judgement = self.classifier.judgement(
                 each.user.id, each.user, each.written, former, more
             )
@@ -191,16 +197,6 @@ class Reviewer:
                     log_odds, prior, self.classifier.community, _SPREAD[facet]
                 )
         return sorted(chances, key=lambda id_: (-chances[id_], id_))[:_REQUESTED]
-
-
-def _without_relations(evidence: Evidence) -> Evidence:
-    """A review counts neighbours again: those that were counted before may be judged otherwise now."""
-    return {name: value for name, value in evidence.items() if name != RELATIONS}
-
-
-def _seed_only(evidence: Evidence) -> Evidence:
-    """Signs of posts were read for the former description of the community, so posts are read again."""
-    return {name: value for name, value in evidence.items() if name in (SEED, f"{SEED}_found")}
 
 
 def _value_before(account: Account) -> str | None:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from bowerbird.community.classifier import NO_POSTS, Written, standing_judgement
+from bowerbird.community.classifier import MOST_POSTS, NO_POSTS, Written, standing_judgement
 from bowerbird.community.membership import (
     LOG_ODDS,
     Evidence,
@@ -33,7 +33,6 @@ from bowerbird.ports import Database, Row, Transaction
 from bowerbird.store.judgements.neighbours import neighbours_of, users_named
 from bowerbird.store.judgements.rows import earlier_judgements, read_judgements
 
-_MOST_POSTS = 100
 _MOST_EXAMPLES = 4_000
 _CHUNK = 500
 _MIN_NEW, _NEW_SHARE = 50, 0.05
@@ -52,7 +51,7 @@ select author, text, created_at from (
         row_number() over (partition by p.author order by coalesce(p.created_at, 0) desc, p.post_no desc) as place
     from posts p
     where p.author {{these}} and p.kind <> 'repost' and p.text is not null and p.deleted_at is null
-) newest where place <= {_MOST_POSTS} order by author, place
+) newest where place <= {MOST_POSTS} order by author, place
 """
 _JUDGED = f"from judgements j join users u on u.id = j.id where j.judge = '{JUDGE}' and j.subject = 'user'"
 _COUNT = f"select count(*) as n from judgements where judge = '{JUDGE}' and subject = 'user'"
