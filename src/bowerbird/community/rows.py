@@ -36,7 +36,7 @@ from bowerbird.store.judgements.rows import earlier_judgements, read_judgements
 _MOST_EXAMPLES = 4_000
 _CHUNK = 500
 _MIN_NEW, _NEW_SHARE = 50, 0.05
-"""Learn again after so many new judgements, and this share of all."""
+"""Learn again after so many judgements more or fewer, and this share of all; at once if a person decided."""
 _CERTAIN = 30.0
 """Log odds of an account that a person decided."""
 _PROFILE = "handle, name, location, description, language, time_zone"
@@ -55,6 +55,10 @@ select author, text, created_at from (
 """
 _JUDGED = f"from judgements j join users u on u.id = j.id where j.judge = '{JUDGE}' and j.subject = 'user'"
 _COUNT = f"select count(*) as n from judgements where judge = '{JUDGE}' and subject = 'user'"
+_BY_PERSON_SINCE = f"""
+select 1 as found from judgements
+where judge = '{JUDGE}' and subject = 'user' and decided_by is not null and at > ? limit 1
+"""
 _EXAMPLES = f"""
 select u.user_no, j.value, j.evidence, j.decided_by {_JUDGED}
 order by case when j.decided_by is null then 1 else 0 end, j.at desc, u.user_no limit {_MOST_EXAMPLES}
@@ -70,7 +74,9 @@ select coalesce(
 from tasks t join lanes l on l.lane = t.lane join services s on s.service = l.service
 where l.crawl = ? and t.depth = 0
 """
-_NEWEST = "select learned, judged from community_models where judge = ? order by entry desc limit 1"
+_NEWEST = (
+    "select learned, judged, at from community_models where judge = ? order by entry desc limit 1"
+)
 _SAVE = "insert into community_models (judge, learned, examples, persons, judged, at) values (?, ?, ?, ?, ?, ?)"
 
 
@@ -98,19 +104,18 @@ async def read_accounts(
     return [
         Account(
             number=row["user_no"],
-            user=_user(row),
+            user=User(
+                id=row["id"],
+                key=row["id"],
+                is_protected=None if row["is_protected"] is None else bool(row["is_protected"]),
+                **{name: row[name] for name in _PROFILE.split(", ")},
+            ),
             written=written.get(row["user_no"], NO_POSTS),
             earlier=standing_judgement(judgements.get((Subject.USER, row["id"]), ())),
             following=row["following"],
         )
         for row in rows
     ]
-
-
-def _user(row: Row) -> User:
-    fields = {name: row[name] for name in _PROFILE.split(", ")}
-    is_protected = None if row["is_protected"] is None else bool(row["is_protected"])
-    return User(id=row["id"], key=row["id"], is_protected=is_protected, **fields)
 
 
 async def _read_posts(tx: Transaction, these: str, members: Any) -> Mapping[int, Written]:
@@ -139,11 +144,19 @@ async def read_learned(tx: Transaction) -> Learned:
 
 
 async def is_learning_due(tx: Transaction) -> bool:
-    """Return whether enough accounts were judged since the last time."""
-    row, counted = await tx.fetch_one(_NEWEST, JUDGE), await tx.fetch_one(_COUNT)
-    before = int(row["judged"]) if row is not None else 0
-    now = int(counted["n"]) if counted is not None else 0
-    return now - before >= max(_MIN_NEW, before * _NEW_SHARE)
+    """Return whether many accounts were judged or lost since the last time, or a person decided."""
+    row, judged = await tx.fetch_one(_NEWEST, JUDGE), await _count_judged(tx)
+    if row is None:
+        return judged >= _MIN_NEW
+    if await tx.fetch_one(_BY_PERSON_SINCE, row["at"]) is not None:
+        return True
+    before = int(row["judged"])
+    return abs(judged - before) >= max(_MIN_NEW, before * _NEW_SHARE)
+
+
+async def _count_judged(tx: Transaction) -> int:
+    row = await tx.fetch_one(_COUNT)
+    return int(row["n"]) if row is not None else 0
 
 
 class Lesson(Struct, frozen=True):
@@ -179,8 +192,7 @@ async def learn(
         words=await _learn_words(tx, seeds) if community.learns_words else {},
     )
     persons = sum(bool(row["decided_by"]) for row in decided)
-    counted = await tx.fetch_one(_COUNT)
-    judged = counted["n"] if counted is not None else 0
+    judged = await _count_judged(tx)
     encoded = msgspec.json.encode(learned).decode()
     await tx.execute(_SAVE, JUDGE, encoded, len(decided), persons, judged, to_micros(now))
     return Lesson(learned, len(decided), persons)

@@ -15,7 +15,7 @@ from bowerbird.community.countries import example
 from bowerbird.community.decisions import remove_decision, save_decision
 from bowerbird.community.relations import relation_score
 from bowerbird.community.review import EVERY, Reviewer, ReviewPart
-from bowerbird.community.rows import StoredNeighbourhood, learn, read_accounts, read_learned
+from bowerbird.community.rows import StoredNeighbourhood, is_learning_due, learn, read_accounts, read_learned
 from bowerbird.crawl.process.keeping import Keeping
 from bowerbird.crawl.process.tally import Tally
 from bowerbird.crawl.process.workers.claims import WorkerClaims
@@ -330,3 +330,18 @@ async def test_one_worker_reviews_in_half_an_hour(crawled: Crawled) -> None:
     assert await other.review() == []
     now[0] += EVERY
     assert [each.id for each in await other.review()] == ["x:50"]
+
+
+async def test_learning_is_due_when_a_person_decides_or_many_accounts_leave(crawled: Crawled) -> None:
+    people = tuple(user(n, "Lisboa, Portugal") for n in range(1, 62))
+    await crawled.save(Page(users=people), PROFILES)
+    async with crawled.database.transaction() as tx:
+        assert await is_learning_due(tx)
+        await learn(tx, crawled.database, PORTUGAL, crawled.now)
+        assert not await is_learning_due(tx)
+        await save_decision(tx, "x:1", "no", "maria", "", crawled.now + timedelta(minutes=1))
+        assert await is_learning_due(tx)
+        await learn(tx, crawled.database, PORTUGAL, crawled.now + timedelta(minutes=2))
+        assert not await is_learning_due(tx)
+        await tx.execute("delete from judgements where id <> 'x:1'")
+        assert await is_learning_due(tx)
