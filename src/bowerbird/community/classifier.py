@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -38,7 +39,7 @@ SEED = "seed"
 """The kind of the sign that an account was named when the crawl was made."""
 _POST_CLASSES = (1, 10, 30)
 """Numbers of posts from which a decision is a stronger one."""
-_MOST_POSTS = 100
+MOST_POSTS = 100
 """Posts of one account that are read; more do not change the decision."""
 
 
@@ -79,13 +80,16 @@ class CommunityClassifier:
         for id_, user in sorted(users.items()):
             item = (Subject.USER, id_)
             earlier = standing_judgement(seen.before.get(item, ()))
-            if earlier is not None and earlier.decided_by is not None:
-                continue
-            if user.opts_out or id_ in seen.hidden:
+            if user.opts_out or id_ in seen.hidden or (earlier and earlier.decided_by):
+                # Labels of the classifier are withdrawn; a person's label is not.
                 reviewed[item] = BY_MACHINE
                 continue
-            judgement = self.judgement(id_, user, written.get(id_, NO_POSTS), earlier)
-            if not self._is_known(judgement, earlier):
+            judgement = self.judgement(id_, user, written.get(id_, NO_POSTS), evidence_of(earlier))
+            if (
+                earlier is None
+                or (earlier.value, earlier.version) != (judgement.value, self.version)
+                or earlier.strength < judgement.strength
+            ):
                 reviewed[item] = BY_MACHINE
                 judgements.append(judgement)
         return Ruling(judgements=tuple(judgements), reviewed=reviewed)
@@ -95,11 +99,11 @@ class CommunityClassifier:
         id_: str,
         user: User,
         written: Written,
-        earlier: EarlierJudgement | None,
+        former: Evidence,
         more: Sequence[Sign] = (),
     ) -> Judgement:
         """Return the decision about one account as it is stored; `more`: signs from elsewhere."""
-        verdict, posts = self.verdict(user, written, evidence_of(earlier), more)
+        verdict, posts = self.verdict(user, written, former, more)
         kinds = {sign.kind for sign in verdict.signs}
         reason = BY_POSTS if kinds & WRITING else BY_PROFILE
         if RELATIONS in kinds:
@@ -131,7 +135,7 @@ class CommunityClassifier:
         earlier_signs = stored_signs(former)
         known = former.get(POSTS)
         posts = int(known) if isinstance(known, int | float) else 0
-        texts = written.texts[:_MOST_POSTS]
+        texts = written.texts[:MOST_POSTS]
         if len(texts) > posts:
             posts = len(texts)
             writing = self._writing.signs(texts, written.times)
@@ -148,12 +152,6 @@ class CommunityClassifier:
         signs = [*profile, *writing, *more, *known_signs, *([words] if words else [])]
         return decide(signs, self.community, self.learned.prior), posts
 
-    def _is_known(self, new: Judgement, earlier: EarlierJudgement | None) -> bool:
-        """Return whether the same was decided before, by the same rule and for as good a reason."""
-        if earlier is None or (earlier.value, earlier.version) != (new.value, self.version):
-            return False
-        return earlier.strength >= new.strength
-
 
 def standing_judgement(before: Sequence[EarlierJudgement]) -> EarlierJudgement | None:
     """Return the decision about an account that is valid now; a person's before all."""
@@ -162,8 +160,7 @@ def standing_judgement(before: Sequence[EarlierJudgement]) -> EarlierJudgement |
 
 
 def evidence_of(earlier: EarlierJudgement | None) -> Evidence:
-    evidence: Evidence = msgspec.json.decode(earlier.evidence) if earlier is not None else {}
-    return evidence
+    return {} if earlier is None else msgspec.json.decode(earlier.evidence, type=dict[str, Any])
 
 
 def _posts_by_author(seen: Seen) -> dict[str, Written]:

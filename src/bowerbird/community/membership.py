@@ -9,8 +9,8 @@ is the probability that the account is a member. The weights were set on few rea
 turned out to be members more often than the sum alone predicts: hence the factor.
 
 - **yes** if p is at least `community.yes` and a sign other than the name supports it.
-- **no** if 1 - p is at least `community.no`. If the prior is above .3 and only the profile was read,
-  half the error is allowed: then members are frequent among accounts whose profile misleads.
+- **no** if 1 - p is at least `community.no` and a sign opposes it. If the prior is above .3 and only
+  the profile was read, half the error is allowed: then members are frequent among accounts whose profile misleads.
 - **undecided** otherwise.
 
 The weights and thresholds are those of a study on real profiles (docs/concepts/community.md). The rule
@@ -29,7 +29,7 @@ from msgspec import Struct
 
 from bowerbird.model.subjects.community import NO, UNDECIDED, YES, Community
 
-VERSION = "2"
+VERSION = "3"
 """Changes with the signs, their weights and this rule."""
 START_PRIOR = 0.15
 _PRIOR_RANGE = (0.01, 0.8)
@@ -39,7 +39,8 @@ _PRIOR_STEPS = 50
 _STRETCH = 1.35
 _HIGH_PRIOR = 0.3
 _MOST_LOG_ODDS = 30.0
-_MIN_SUPPORT = 0.3
+_MIN_WEIGHT = 0.3
+"""A sign with a lower weight does not support or oppose a decision: the prior alone decides nothing."""
 NAME = "name"
 BEYOND_PROFILE = frozenset({"written", "variety", "rhythm", "relations"})
 """Kinds of signs of posts and of neighbours."""
@@ -105,11 +106,12 @@ def decide(signs: Iterable[Sign], community: Community, prior: float = START_PRI
     if log_odds > 0:
         log_odds *= _STRETCH
     probability = sigmoid(log_odds + logit(prior))
-    has_support = any(sign.weight >= _MIN_SUPPORT for sign in ordered if sign.kind != NAME)
+    has_support = any(sign.weight >= _MIN_WEIGHT for sign in ordered if sign.kind != NAME)
+    is_opposed = any(sign.weight <= -_MIN_WEIGHT for sign in ordered)
     is_by_profile = BEYOND_PROFILE.isdisjoint(sign.kind for sign in ordered)
     if probability >= community.yes and has_support:
         value = YES
-    elif probability <= no_threshold(community, prior, is_by_profile=is_by_profile):
+    elif is_opposed and probability <= no_threshold(community, prior, is_by_profile=is_by_profile):
         value = NO
     else:
         value = UNDECIDED
@@ -134,12 +136,13 @@ def estimate_prior(log_odds: Sequence[float]) -> float:
     return prior
 
 
-def decision_chance(probability: float, prior: float, community: Community, spread: float) -> float:
+def decision_chance(log_odds: float, prior: float, community: Community, spread: float) -> float:
     """Return how likely one more sign decides an undecided account.
 
-    `spread` is the standard deviation of the log odds that such a sign adds.
+    `log_odds` are those of its signs, without the prior. `spread` is the standard deviation of the
+    log odds that such a sign adds.
     """
-    now = logit(probability)
+    now = log_odds + logit(prior)
     up = logit(community.yes) - now
     down = now - logit(no_threshold(community, prior))
     return _upper_tail(up / spread) + _upper_tail(down / spread)

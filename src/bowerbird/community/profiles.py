@@ -22,18 +22,19 @@ speakers who live elsewhere; most accounts, if the location is in another countr
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 from math import log
 from pathlib import Path
 
 from bowerbird.analysis.languages import Identifier
-from bowerbird.analysis.places.gazetteer import fold
 from bowerbird.community.countries import countries_speaking, share_of_speakers
 from bowerbird.community.locations import Location, LocationReader
 from bowerbird.community.membership import NAME, Sign
 from bowerbird.community.names import name_log_odds
 from bowerbird.community.time_zones import DEFAULTS, hours_apart, iana_zone, offsets, zone_offsets
+from bowerbird.community.words import folded_words
 from bowerbird.model import User
 from bowerbird.model.subjects.community import Community
 
@@ -49,7 +50,10 @@ _OWN_VARIETY, _OTHER_VARIETY = 1.0, -1.5
 _WRITE_OWN, _MOST_WRITTEN, _WRITTEN_ENGLISH, _WRITTEN_OTHER = 0.65, 3.3, -0.7, -2.1
 _MIN_LETTERS, _MIN_CONFIDENCE = 20, 0.6
 _WORD = 2.0
-_WORDS = re.compile(r"[^\W_]+")
+_SHORT, _LONG = 200, 2_000
+"""Characters of a name and the like, and of a description, that are read and stored."""
+_UNKNOWN_LANGUAGES = frozenset({"und", "mul", "zxx"})
+_LANGUAGE_CODE = re.compile(r"[a-z]{2,3}")
 _NAME_WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|['\u2019-])+")
 
 
@@ -66,19 +70,15 @@ class ProfileReader:
         language = community.languages[0] if community.languages else ""
         self._same_language = countries_speaking(language) - frozenset(community.countries)
         self._spoken_elsewhere = 1 - share_of_speakers(language, community.countries)
-        self._own_words = {fold(word): word for word in community.own_words}
-        self._other_words = {fold(word): word for word in community.other_words}
+        self._own_words = {_folded_words(word): word for word in community.own_words}
+        self._other_words = {_folded_words(word): word for word in community.other_words}
         # Most profiles are seen far more often than they change.
         self._read = lru_cache(maxsize=20_000)(self._read_fields)
 
     def signs(self, user: User) -> Sequence[Sign]:
+        fields = (user.location, user.time_zone, user.language, user.name, user.handle)
         return self._read(
-            user.location or "",
-            user.time_zone or "",
-            user.language or "",
-            user.name or "",
-            user.handle or "",
-            user.description or "",
+            *(clean_field(each) for each in fields), clean_field(user.description, _LONG)
         )
 
     def _read_fields(
@@ -116,9 +116,11 @@ class ProfileReader:
 
     def _language_sign(self, declared: str, away: str | None) -> Sign | None:
         community = self._community
-        if not declared or not community.languages:
+        language, *region = declared.strip().casefold().replace("_", "-").split("-")
+        if not _LANGUAGE_CODE.fullmatch(language) or language in _UNKNOWN_LANGUAGES:
             return None
-        language, *region = declared.replace("_", "-").split("-")
+        if not community.languages:
+            return None
         variety = f"{language}-{region[0].upper()}" if region else ""
         if language in community.languages:
             ratio = min(_MOST_DECLARED, log(_USE_OWN / share_of_others(community, language, away)))
@@ -145,7 +147,7 @@ class ProfileReader:
         return Sign(DESCRIPTION_LANGUAGE, _DESCRIPTION_WEIGHT * ratio, written.language)
 
     def _words_sign(self, text: str) -> Sign | None:
-        words = frozenset(map(fold, _WORDS.findall(text)))
+        words = _folded_words(text)
         own = [word for folded, word in self._own_words.items() if folded in words]
         other = [word for folded, word in self._other_words.items() if folded in words]
         if not own and not other:
@@ -189,6 +191,17 @@ def is_full_name(text: str) -> bool:
     return 2 <= len(words) <= 4 and all(
         _NAME_WORD.fullmatch(word) and word[0] != word[0].lower() for word in words
     )
+
+
+def clean_field(text: str | None, longest: int = _SHORT) -> str:
+    """Return the start of a field that any user may fill with anything, with composed letters only."""
+    start = (text or "")[:longest].encode("utf-8", "replace").decode().replace("\0", " ")
+    return unicodedata.normalize("NFC", start)
+
+
+def _folded_words(text: str) -> str:
+    """The words of a text with a space around each, so that `in` finds whole words only."""
+    return f" {' '.join(folded_words(text))} "
 
 
 def _sign(kind: str, location: Location | None, weight: float = 1.0) -> Sign | None:

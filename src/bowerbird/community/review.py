@@ -27,7 +27,7 @@ from bowerbird.community.classifier import (
     CommunityClassifier,
     evidence_of,
 )
-from bowerbird.community.membership import PRIOR, PROBABILITY, Sign, decision_chance
+from bowerbird.community.membership import LOG_ODDS, PRIOR, Sign, decision_chance
 from bowerbird.community.relations import RELATIONS, relation_sign
 from bowerbird.community.rows import (
     Account,
@@ -37,17 +37,17 @@ from bowerbird.community.rows import (
     read_learned,
     read_seeds,
 )
+from bowerbird.community.writing import WRITING
 from bowerbird.crawl.process.keeping import Keeping
 from bowerbird.crawl.process.patience import patiently
 from bowerbird.crawl.work.targets import Targets
 from bowerbird.model import Arrival, Judgement, Ruling, Subject, to_micros
-from bowerbird.model.subjects.community import JUDGE, NOBODY, UNDECIDED, YES, Neighbours
+from bowerbird.model.subjects.community import JUDGE, NOBODY, UNDECIDED, YES
 from bowerbird.ports import Database, Part, Transaction
 from bowerbird.store.judgements.neighbours import neighbours_of
 from bowerbird.store.judgements.rows import RulingWriter, read_judgements
 
 EVERY = timedelta(minutes=30)
-_CLAIM = timedelta(minutes=5)
 _REVIEWED = 500
 _REQUESTED = 100
 """Requests about undecided accounts that one review adds, of each kind."""
@@ -108,7 +108,7 @@ class Reviewer:
     ) -> list[Change]:
         """Decide again by profiles, what is known of posts, and neighbours; save what changes."""
         accounts = await read_accounts(tx, self._database, numbers, with_posts=False)
-        judged = await self._judge(tx, accounts, seeds)
+        judged = await self._judge(tx, accounts, seeds, WRITING | {POSTS, SEED})
         return await self._save(
             tx,
             [
@@ -124,30 +124,43 @@ class Reviewer:
     ) -> list[Change]:
         """Decide again by everything that is stored, and save it."""
         accounts = await read_accounts(tx, self._database, numbers, with_posts=True)
-        return await self._save(tx, await self._judge(tx, accounts, ()), now)
+        # Signs of posts were read for the former description of the community: read them again.
+        return await self._save(tx, await self._judge(tx, accounts, (), {SEED}), now)
 
     async def _judge(
-        self, tx: Transaction, accounts: Sequence[Account], seeds: Collection[int]
+        self,
+        tx: Transaction,
+        accounts: Sequence[Account],
+        seeds: Collection[int],
+        kept: Collection[str],
     ) -> list[tuple[Account, Judgement]]:
-        """Return new decisions, except about accounts that a person decided."""
+        """Return new decisions, except about accounts that a person decided.
+
+        `kept`: what counts again of the former evidence. Neighbours are counted anew.
+        """
         self.classifier.learned = await read_learned(tx)
         community = self.classifier.community
         accounts = [each for each in accounts if not each.earlier or not each.earlier.decided_by]
         numbers = [each.number for each in accounts]
         uses_relations = community.uses_relations and community.is_reviewed
         around = await neighbours_of(tx, self._database, numbers) if uses_relations else {}
-        return [
-            (each, self._judgement(each, around.get(each.number, NOBODY), each.number in seeds))
-            for each in accounts
-        ]
-
-    def _judgement(self, account: Account, around: Neighbours, is_seed: bool) -> Judgement:
-        user, written, earlier = account.user, account.written, account.earlier
-        more = [Sign(SEED, _SEED_WEIGHT, "seed of the crawl")] if is_seed else []
-        sign = relation_sign(around, self.classifier.learned.relations)
-        if sign is not None:
-            more.append(sign)
-        return self.classifier.judgement(user.id, user, written, earlier, more)
+        judged: list[tuple[Account, Judgement]] = []
+        for each in accounts:
+            neighbours = around.get(each.number, NOBODY)
+            relations = relation_sign(neighbours, self.classifier.learned.relations)
+            more = [relations] if relations is not None else []
+            if each.number in seeds:
+                more.append(Sign(SEED, _SEED_WEIGHT, "seed of the crawl"))
+            former = {
+                name: value
+                for name, value in evidence_of(each.earlier).items()
+                if name.removesuffix("_found") in kept
+            }
+            judgement = self.classifier.judgement(
+                each.user.id, each.user, each.written, former, more
+            )
+            judged.append((each, judgement))
+        return judged
 
     async def _save(
         self, tx: Transaction, judged: Sequence[tuple[Account, Judgement]], now: datetime
@@ -173,15 +186,15 @@ class Reviewer:
         chances: dict[str, float] = {}
         for account in accounts:
             evidence = evidence_of(account.earlier)
-            probability, prior = evidence.get(PROBABILITY), evidence.get(PRIOR)
+            log_odds, prior = evidence.get(LOG_ODDS), evidence.get(PRIOR)
             is_open = account.earlier is not None and account.earlier.value == UNDECIDED
             if not is_open or account.user.is_protected or POSTS in evidence:
                 continue
             if facet == FOLLOWING and (account.following or 0) > _MOST_FOLLOWING:
                 continue
-            if isinstance(probability, float) and isinstance(prior, float):
+            if isinstance(log_odds, float) and isinstance(prior, float):
                 chances[account.user.id] = decision_chance(
-                    probability, prior, self.classifier.community, _SPREAD[facet]
+                    log_odds, prior, self.classifier.community, _SPREAD[facet]
                 )
         return sorted(chances, key=lambda id_: (-chances[id_], id_))[:_REQUESTED]
 
@@ -252,7 +265,8 @@ class ReviewPart:
         async with database.transaction() as tx:
             classifier.learned = await read_learned(tx)
             name = f"community {self._crawl}"
-            claim = await self._keeping.claims.take(tx, name, now + _CLAIM, now)
+            # The claim is not released: it lasts until the next review is due.
+            claim = await self._keeping.claims.take(tx, name, now + EVERY, now)
             if isinstance(claim, datetime):
                 return []
             community = classifier.community
@@ -262,8 +276,6 @@ class ReviewPart:
                 classifier.learned = lesson.learned
             undecided = await self._reviewer.undecided(tx, self._after_undecided, _REVIEWED)
             decided = await self._reviewer.decided(tx, self._after_decided, _REVIEWED)
-            self._after_undecided = undecided[-1] if len(undecided) == _REVIEWED else 0
-            self._after_decided = decided[-1] if len(decided) == _REVIEWED else 0
             changes = await self._reviewer.review(tx, [*undecided, *decided], now, seeds)
             by_person = await tx.fetch(_NEW_MEMBERS, to_micros(self._looked_at))
             members = {each.id for each in changes if each.value == YES}
@@ -277,7 +289,9 @@ class ReviewPart:
                     arrivals += _arrivals(queue, sorted(members), wakes=True)
             if arrivals:
                 await self._targets.add(tx, arrivals, None, now)
-            await self._keeping.claims.release(tx, claim)
+        # After the commit: a transaction that is tried again must review the same accounts.
+        self._after_undecided = undecided[-1] if len(undecided) == _REVIEWED else 0
+        self._after_decided = decided[-1] if len(decided) == _REVIEWED else 0
         self._looked_at = now
         return changes
 

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from bowerbird.community.classifier import NO_POSTS, Written, standing_judgement
+from bowerbird.community.classifier import MOST_POSTS, NO_POSTS, Written, standing_judgement
 from bowerbird.community.membership import (
     LOG_ODDS,
     Evidence,
@@ -33,32 +33,39 @@ from bowerbird.ports import Database, Row, Transaction
 from bowerbird.store.judgements.neighbours import neighbours_of, users_named
 from bowerbird.store.judgements.rows import earlier_judgements, read_judgements
 
-_MOST_POSTS = 100
 _MOST_EXAMPLES = 4_000
 _CHUNK = 500
 _MIN_NEW, _NEW_SHARE = 50, 0.05
-"""Learn again after so many new judgements, and this share of all."""
+"""Learn again after so many judgements more or fewer, and this share of all; at once if a person decided."""
 _CERTAIN = 30.0
 """Log odds of an account that a person decided."""
 _PROFILE = "handle, name, location, description, language, time_zone"
 _ACCOUNTS = f"""
 select user_no, id, {_PROFILE}, is_protected, following from users
 where coalesce(opts_out, 0) = 0 and seen_at is not null and user_no {{these}}
+and not exists (select 1 from deletions d where d.subject = 'user' and d.id = users.id)
 """
-_POSTS = """
-select p.author, p.text, p.created_at from posts p
-where p.author {these} and p.kind <> 'repost' and p.text is not null and p.deleted_at is null
-order by p.author, p.created_at desc
+_POSTS = f"""
+select author, text, created_at from (
+    select p.author, p.text, p.created_at,
+        row_number() over (partition by p.author order by coalesce(p.created_at, 0) desc, p.post_no desc) as place
+    from posts p
+    where p.author {{these}} and p.kind <> 'repost' and p.text is not null and p.deleted_at is null
+) newest where place <= {MOST_POSTS} order by author, place
 """
 _JUDGED = f"from judgements j join users u on u.id = j.id where j.judge = '{JUDGE}' and j.subject = 'user'"
 _COUNT = f"select count(*) as n from judgements where judge = '{JUDGE}' and subject = 'user'"
+_BY_PERSON_SINCE = f"""
+select 1 as found from judgements
+where judge = '{JUDGE}' and subject = 'user' and decided_by is not null and at > ? limit 1
+"""
 _EXAMPLES = f"""
 select u.user_no, j.value, j.evidence, j.decided_by {_JUDGED}
-order by case when j.decided_by is null then 1 else 0 end, j.at desc limit {_MOST_EXAMPLES}
+order by case when j.decided_by is null then 1 else 0 end, j.at desc, u.user_no limit {_MOST_EXAMPLES}
 """
 _DESCRIPTIONS = f"""
 select u.user_no, u.description, j.value {_JUDGED} and coalesce(u.opts_out, 0) = 0
-order by j.at desc limit {_MOST_EXAMPLES}
+order by j.at desc, u.user_no limit {_MOST_EXAMPLES}
 """
 _SEEDS = """
 select coalesce(
@@ -67,7 +74,9 @@ select coalesce(
 from tasks t join lanes l on l.lane = t.lane join services s on s.service = l.service
 where l.crawl = ? and t.depth = 0
 """
-_NEWEST = "select learned, judged from community_models where judge = ? order by entry desc limit 1"
+_NEWEST = (
+    "select learned, judged, at from community_models where judge = ? order by entry desc limit 1"
+)
 _SAVE = "insert into community_models (judge, learned, examples, persons, judged, at) values (?, ?, ?, ?, ?, ?)"
 
 
@@ -95,7 +104,12 @@ async def read_accounts(
     return [
         Account(
             number=row["user_no"],
-            user=_user(row),
+            user=User(
+                id=row["id"],
+                key=row["id"],
+                is_protected=None if row["is_protected"] is None else bool(row["is_protected"]),
+                **{name: row[name] for name in _PROFILE.split(", ")},
+            ),
             written=written.get(row["user_no"], NO_POSTS),
             earlier=standing_judgement(judgements.get((Subject.USER, row["id"]), ())),
             following=row["following"],
@@ -104,17 +118,10 @@ async def read_accounts(
     ]
 
 
-def _user(row: Row) -> User:
-    fields = {name: row[name] for name in _PROFILE.split(", ")}
-    is_protected = None if row["is_protected"] is None else bool(row["is_protected"])
-    return User(id=row["id"], key=row["id"], is_protected=is_protected, **fields)
-
-
 async def _read_posts(tx: Transaction, these: str, members: Any) -> Mapping[int, Written]:
     posts: defaultdict[int, list[tuple[str, Any]]] = defaultdict(list)
     for row in await tx.fetch(_POSTS.format(these=these), members):
-        if len(own := posts[row["author"]]) < _MOST_POSTS:
-            own.append((row["text"], row["created_at"]))
+        posts[row["author"]].append((row["text"], row["created_at"]))
     return {
         author: Written(
             tuple(text for text, _ in own),
@@ -137,11 +144,19 @@ async def read_learned(tx: Transaction) -> Learned:
 
 
 async def is_learning_due(tx: Transaction) -> bool:
-    """Return whether enough accounts were judged since the last time."""
-    row, counted = await tx.fetch_one(_NEWEST, JUDGE), await tx.fetch_one(_COUNT)
-    before = int(row["judged"]) if row is not None else 0
-    now = int(counted["n"]) if counted is not None else 0
-    return now - before >= max(_MIN_NEW, before * _NEW_SHARE)
+    """Return whether many accounts were judged or lost since the last time, or a person decided."""
+    row, judged = await tx.fetch_one(_NEWEST, JUDGE), await _count_judged(tx)
+    if row is None:
+        return judged >= _MIN_NEW
+    if await tx.fetch_one(_BY_PERSON_SINCE, row["at"]) is not None:
+        return True
+    before = int(row["judged"])
+    return abs(judged - before) >= max(_MIN_NEW, before * _NEW_SHARE)
+
+
+async def _count_judged(tx: Transaction) -> int:
+    row = await tx.fetch_one(_COUNT)
+    return int(row["n"]) if row is not None else 0
 
 
 class Lesson(Struct, frozen=True):
@@ -177,8 +192,7 @@ async def learn(
         words=await _learn_words(tx, seeds) if community.learns_words else {},
     )
     persons = sum(bool(row["decided_by"]) for row in decided)
-    counted = await tx.fetch_one(_COUNT)
-    judged = counted["n"] if counted is not None else 0
+    judged = await _count_judged(tx)
     encoded = msgspec.json.encode(learned).decode()
     await tx.execute(_SAVE, JUDGE, encoded, len(decided), persons, judged, to_micros(now))
     return Lesson(learned, len(decided), persons)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import cache
+from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 _NAMES = """
@@ -53,6 +53,7 @@ Marshall Is.=Pacific/Majuro|Auckland=Pacific/Auckland|Wellington=Pacific/Aucklan
 Nuku'alofa=Pacific/Tongatapu|Tokelau Is.=Pacific/Fakaofo|Samoa=Pacific/Apia
 """
 """The list in Twitter's settings, which is that of Ruby on Rails."""
+_ZONES_BY_NAME = dict(each.split("=") for each in _NAMES.strip().replace("\n", "|").split("|"))
 DEFAULTS = frozenset(
     {
         "Quito",
@@ -77,18 +78,10 @@ Offsets = tuple[float, float]
 """Hours ahead of UTC in January and in July."""
 
 
-@cache
-def _zones_by_name() -> dict[str, str]:
-    pairs = (each.split("=") for each in _NAMES.replace("\n", "|").split("|") if each)
-    return dict(pair for pair in pairs)
-
-
 def iana_zone(text: str) -> str | None:
     """Return the IANA zone that a name means; None for an unknown name or an offset from UTC."""
     text = text.strip()
-    if text in _zones_by_name():
-        return _zones_by_name()[text]
-    return text if "/" in text and zone_offsets(text) else None
+    return _ZONES_BY_NAME.get(text) or (text if "/" in text and zone_offsets(text) else None)
 
 
 def offsets(text: str) -> Offsets | None:
@@ -101,7 +94,7 @@ def offsets(text: str) -> Offsets | None:
     return zone_offsets(zone) if zone else None
 
 
-@cache
+@lru_cache(maxsize=1_000)
 def zone_offsets(zone: str) -> Offsets | None:
     """Return the offsets of an IANA zone."""
     try:

@@ -9,6 +9,7 @@ least two members use it; its weight is a smoothed log-likelihood ratio.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from math import log
@@ -19,6 +20,7 @@ from bowerbird.community.membership import Sign
 LEARNED_WORDS = "learned_words"
 """The kind of this sign, in evidence."""
 _WORD = re.compile(r"[^\W_]+")
+_LONGEST_DESCRIPTION = 2_000
 _MIN_MEMBERS, _MIN_LETTERS = 2, 3
 _MOST_WORDS = 400
 _SMOOTHING = 2.0
@@ -53,7 +55,10 @@ def learn_words(members: Iterable[str], others: Iterable[str]) -> Mapping[str, f
 
 def learned_words_sign(description: str, weights: Mapping[str, float]) -> Sign | None:
     """Return the sign of the learned words in a description."""
-    found = sorted((_words(description)) & weights.keys(), key=lambda word: -abs(weights[word]))
+    # The sum and the text must not depend on the order of a set, which differs between processes.
+    found = sorted(
+        _words(description) & weights.keys(), key=lambda word: (-abs(weights[word]), word)
+    )
     if not found:
         return None
     ratio = _TEMPER * sum(weights[word] for word in found)
@@ -69,6 +74,11 @@ def _count(descriptions: Iterable[str]) -> tuple[Counter[str], int]:
     return counts, total
 
 
+def folded_words(text: str) -> list[str]:
+    """Return the words of a text in order, without case and accents."""
+    return [fold(word) for word in _WORD.findall(unicodedata.normalize("NFC", text))]
+
+
 def _words(text: str) -> frozenset[str]:
-    words = map(fold, _WORD.findall(text))
+    words = folded_words(text[:_LONGEST_DESCRIPTION])
     return frozenset(word for word in words if len(word) >= _MIN_LETTERS and not word.isdigit())

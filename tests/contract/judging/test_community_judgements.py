@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 
 import pytest
 from msgspec import structs
-from store_pages import FOLLOWING, PROFILES, TIMELINE, Crawled
+from store_pages import FOLLOWING, PROFILES, START, TIMELINE, Crawled
 
-from bowerbird.community.classifier import CommunityClassifier
+from bowerbird.clock import RealClock
+from bowerbird.community.classifier import BY_MACHINE, CommunityClassifier
 from bowerbird.community.countries import example
 from bowerbird.community.decisions import remove_decision, save_decision
 from bowerbird.community.relations import relation_score
-from bowerbird.community.review import Reviewer
-from bowerbird.community.rows import StoredNeighbourhood, learn, read_learned
-from bowerbird.model import Page, Post, Relation, RelationKind, User
+from bowerbird.community.review import EVERY, Reviewer, ReviewPart
+from bowerbird.community.rows import StoredNeighbourhood, is_learning_due, learn, read_accounts, read_learned
+from bowerbird.crawl.process.keeping import Keeping
+from bowerbird.crawl.process.tally import Tally
+from bowerbird.crawl.process.workers.claims import WorkerClaims
+from bowerbird.model import Gone, Outcome, Page, Post, Relation, RelationKind, Ruling, Subject, User, to_micros
 from bowerbird.model.subjects.community import Community, Neighbours
 from bowerbird.ports import Database
 from bowerbird.reports.community.reading import read_community, read_why
@@ -22,6 +27,7 @@ from bowerbird.settings import load_settings
 from bowerbird.store import Store
 from bowerbird.store.judgements.judging import JudgingStore
 from bowerbird.store.judgements.neighbours import COUNTED, neighbours_of, users_named
+from bowerbird.store.judgements.rows import RulingWriter, read_judgements
 
 PORTUGAL = example("PT")
 CLASSIFIER = CommunityClassifier(PORTUGAL, load_settings().cache_folder)
@@ -230,3 +236,112 @@ async def test_history_leaves_with_its_owner(crawled: Crawled) -> None:
     await crawled.save(Page(users=(structs.replace(user(1, ""), opts_out=True),)), PROFILES, "1")
     assert await values(crawled) == {}
     assert await former(crawled) == []
+
+
+async def test_posts_are_read_again_by_another_description(crawled: Crawled) -> None:
+    await crawled.save(Page(users=(user(1, "in your heart"),), posts=posts(1)), TIMELINE, "1")
+    assert await values(crawled) == {"x:1": "yes"}
+    italy = Reviewer(crawled.database, CommunityClassifier(example("IT"), load_settings().cache_folder))
+    async with crawled.database.transaction() as tx:
+        await italy.judge_again(tx, [1], crawled.now)
+    (row,) = await crawled.rows("select value, evidence from judgements where judge = 'community'")
+    evidence = json.loads(row["evidence"])
+    assert (row["value"], evidence["posts"], "variety" in evidence) == ("no", 10, False)
+    assert evidence["written"] < 0
+
+
+async def test_neighbours_that_are_judged_no_longer_do_not_count(crawled: Crawled) -> None:
+    await related(crawled)
+    reviewer = Reviewer(crawled.database, CLASSIFIER)
+    async with crawled.database.transaction() as tx:
+        users = await users_named(tx, crawled.database, 1, "x", ["50"])
+        await reviewer.review(tx, users.values(), crawled.now)
+        assert await tx.fetch("select 1 as one from judgements where id = 'x:50' and value = 'yes'")
+        await tx.execute("delete from judgements where id <> 'x:50'")
+        changes = await reviewer.review(tx, users.values(), crawled.now)
+    assert [(each.before, each.value) for each in changes] == [("yes", "undecided")]
+
+
+async def test_newest_hundred_posts_of_an_account_are_read(crawled: Crawled) -> None:
+    written = tuple(
+        Post(id=f"x:{n}", key=f"{n}", author="x:1", text=f"post {n}", created_at=None if n < 1000 else START + timedelta(hours=n))
+        for n in range(950, 1150)
+    )
+    await crawled.save(Page(users=(user(1, ""), user(2, "")), posts=written), TIMELINE, "1")
+    async with crawled.database.reading() as tx:
+        accounts = await read_accounts(tx, crawled.database, [1, 2], with_posts=True)
+    read = {each.user.id: each.written.texts for each in accounts}
+    assert read == {"x:1": tuple(f"post {n}" for n in range(1149, 1049, -1)), "x:2": ()}
+
+
+async def test_deleted_accounts_get_no_label_in_a_review(crawled: Crawled) -> None:
+    await crawled.save(Page(users=(user(1, "Lisboa, Portugal"), user(2, "Braga"))), PROFILES)
+    await crawled.save(Page(gone=(Gone(Subject.USER, "1", Outcome.NOT_FOUND, is_stated=True),)), PROFILES, "1")
+    async with crawled.database.transaction() as tx:
+        await tx.execute("delete from judgements")
+        await Reviewer(crawled.database, CLASSIFIER).judge_again(tx, [1, 2], crawled.now)
+    assert await values(crawled) == {"x:2": "yes"}
+
+
+async def test_decision_of_a_person_during_a_review_is_not_withdrawn(crawled: Crawled) -> None:
+    await crawled.save(Page(users=(user(1, "Lisboa, Portugal"),)), PROFILES, "1")
+    item = (Subject.USER, "x:1")
+    async with crawled.database.transaction() as tx:
+        before = await read_judgements(tx, crawled.database, [item])
+        await save_decision(tx, "x:1", "yes", "maria", "", crawled.now)
+        await RulingWriter(CLASSIFIER, 0, crawled.now).write(tx, Ruling(reviewed={item: BY_MACHINE}), before)
+    (row,) = await crawled.rows("select value, decided_by from judgements where judge = 'community'")
+    assert (row["value"], row["decided_by"]) == ("yes", "maria")
+
+
+async def test_label_beside_that_of_a_person_is_withdrawn(crawled: Crawled) -> None:
+    await crawled.save(Page(users=(user(1, "Lisboa, Portugal"),)), PROFILES, "1")
+    async with crawled.database.transaction() as tx:
+        # As if a worker had saved its page and a person a decision at the same time.
+        rows = await tx.fetch("select * from judgements")
+        await save_decision(tx, "x:1", "no", "maria", "", crawled.now)
+        names = list(rows[0].keys())
+        marks = ", ".join("?" for _ in names)
+        kept = [rows[0][name] for name in names]
+        await tx.execute(f"insert into judgements ({', '.join(names)}) values ({marks})", *kept)
+    await crawled.save(Page(users=(user(1, "Lisboa, Portugal"),)), PROFILES, "1")
+    rows = await crawled.rows("select value, decided_by from judgements where judge = 'community'")
+    assert [(row["value"], row["decided_by"]) for row in rows] == [("no", "maria")]
+
+
+async def test_one_worker_reviews_in_half_an_hour(crawled: Crawled) -> None:
+    await related(crawled)
+    now = [crawled.now]
+    clock = RealClock(system=lambda: now[0], steady=lambda: now[0].timestamp())
+    async with crawled.database.transaction() as tx:
+        row = "insert into workers (name, host, pid, started_at, seen_at) values (?, 'one.example', 1, ?, ?)"
+        await tx.execute_many(row, [(name, to_micros(now[0]), to_micros(now[0])) for name in ("first", "second")])
+
+    def part(worker: int) -> ReviewPart:
+        keeping = Keeping(crawled.database, clock, WorkerClaims(lambda: worker), Tally(now[0]))
+        reviewer = Reviewer(crawled.database, CommunityClassifier(PORTUGAL, load_settings().cache_folder))
+        return ReviewPart(1, reviewer, None, [], keeping)  # type: ignore[arg-type]
+
+    one, other = part(1), part(2)
+    assert {each.id for each in await one.review()} >= {"x:50"}
+    assert await other.review() == []
+    async with crawled.database.transaction() as tx:
+        await tx.execute("update judgements set value = 'undecided' where id = 'x:50' and judge = 'community'")
+    assert await other.review() == []
+    now[0] += EVERY
+    assert [each.id for each in await other.review()] == ["x:50"]
+
+
+async def test_learning_is_due_when_a_person_decides_or_many_accounts_leave(crawled: Crawled) -> None:
+    people = tuple(user(n, "Lisboa, Portugal") for n in range(1, 62))
+    await crawled.save(Page(users=people), PROFILES)
+    async with crawled.database.transaction() as tx:
+        assert await is_learning_due(tx)
+        await learn(tx, crawled.database, PORTUGAL, crawled.now)
+        assert not await is_learning_due(tx)
+        await save_decision(tx, "x:1", "no", "maria", "", crawled.now + timedelta(minutes=1))
+        assert await is_learning_due(tx)
+        await learn(tx, crawled.database, PORTUGAL, crawled.now + timedelta(minutes=2))
+        assert not await is_learning_due(tx)
+        await tx.execute("delete from judgements where id <> 'x:1'")
+        assert await is_learning_due(tx)

@@ -139,6 +139,13 @@ def test_words_of_members_are_learned_from_seeds() -> None:
     assert learn_words((), OTHERS) == {}
 
 
+def test_evidence_of_learned_words_has_one_order() -> None:
+    words = dict.fromkeys((f"word{letter}" for letter in "zyxwvutsrqponmlkjihgfedcba"), 1.0)
+    sign = learned_words_sign(" ".join(words), words)
+    assert sign is not None
+    assert sign.found.split(", ") == [f"word{letter}" for letter in "abcdefgh"]
+
+
 def test_field_is_told_by_learned_words_and_relations() -> None:
     field = Community(name="astronomers", learns_words=True)
     classifier = CommunityClassifier(field, CACHE)

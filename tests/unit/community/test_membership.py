@@ -63,6 +63,14 @@ def test_half_the_error_is_allowed_by_the_profile_where_members_are_frequent() -
     assert decide([Sign("written", -4.2, "")], PORTUGAL, 0.5).value == NO
 
 
+@pytest.mark.parametrize("prior", [0.01, 0.8])
+@pytest.mark.parametrize("weights", [(), (0.0,), (-0.18,), (0.2,), (0.2, -0.2)])
+def test_prior_alone_never_decides(prior: float, weights: tuple[float, ...]) -> None:
+    strict, lenient = PORTUGAL, structs.replace(PORTUGAL, yes=0.5, no=0.5)
+    signs = [Sign("place", weight, "") for weight in weights]
+    assert {decide(signs, each, prior).value for each in (strict, lenient)} == {UNDECIDED}
+
+
 @given(st.floats(-10, 10), PRIORS)
 def test_name_alone_never_decides_yes(weight: float, prior: float) -> None:
     assert decide([Sign("name", weight, "")], PORTUGAL, prior).value != YES
@@ -104,10 +112,16 @@ def test_prior_stays_in_its_range() -> None:
 
 
 def test_next_request_is_worth_most_near_a_threshold() -> None:
-    near_yes, middle, near_no = (decision_chance(each, 0.15, PORTUGAL, 1.5) for each in (0.65, 0.2, 0.025))
+    near_yes, middle, near_no = (decision_chance(each, 0.15, PORTUGAL, 1.5) for each in (2.3, 0.3, -1.9))
     assert near_yes > middle
     assert near_no > middle
-    assert decision_chance(0.2, 0.15, PORTUGAL, 2.5) > middle
+    assert decision_chance(0.3, 0.15, PORTUGAL, 2.5) > middle
+
+
+@given(st.floats(-60, 60), PRIORS, st.sampled_from([0.5, 0.9999999999]))
+def test_chance_of_a_decision_is_known_for_every_threshold(log_odds: float, prior: float, threshold: float) -> None:
+    community = structs.replace(PORTUGAL, yes=threshold, no=threshold)
+    assert 0 <= decision_chance(log_odds, prior, community, 1.5) <= 2
 
 
 def test_evidence_can_be_read_back() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from unicodedata import normalize
+
 import pytest
 
 from bowerbird.community.countries import example
+from bowerbird.community.echo import classify
 from bowerbird.community.membership import Sign
 from bowerbird.community.profiles import ProfileReader, is_full_name, share_of_others
 from bowerbird.community.time_zones import hours_apart, iana_zone, offsets
@@ -120,3 +123,54 @@ def test_community_without_countries_reads_words_only() -> None:
 def test_evidence_has_the_text_that_was_read() -> None:
     user = User(id="x:1", key="1", location="Braga")
     assert PORTUGAL.signs(user) == (Sign("place", 0.9 * 3.9, "Braga (PT)"),)
+
+
+STRANGE = {
+    "blank": " \t",
+    "zero byte": "a\0b",
+    "surrogate": "\ud800Lisboa",
+    "bidirectional": "\u202eLisboa\u202c, Portugal",
+    "one letter": "a",
+    "long word": "a" * 1_000_000,
+    "long list": "Lisboa Porto, " * 75_000,
+    "many flags": "🇵🇹" * 200_000,
+    "many emoji": "😀" * 250_000,
+    "many separators": "/" * 100_000,
+    "expanding": "\ufdfa" * 100_000,
+    "no zone": "America/",
+    "outside": "../../etc/passwd",
+}
+
+
+@pytest.mark.parametrize("text", STRANGE.values(), ids=STRANGE.keys())
+@pytest.mark.parametrize("field", ["name", "handle", "location", "description", "language", "time_zone"])
+def test_strange_field_gives_short_evidence_that_can_be_stored(field: str, text: str) -> None:
+    user = User(id="x:1", key="1", **{field: text})  # type: ignore[arg-type]
+    for found in (*PORTUGAL.signs(user), *classify(user, example("PT")).signs):
+        assert len(found.found) <= 1_000
+        assert "\0" not in found.found
+        found.found.encode()
+
+
+def test_composed_and_decomposed_letters_give_the_same_signs() -> None:
+    fields = {"name": "João Conceição", "description": "português, açoriano", "location": "Évora"}
+    decomposed = {field: normalize("NFD", text) for field, text in fields.items()}
+    assert decomposed != fields
+    assert signs(PORTUGAL, **decomposed) == signs(PORTUGAL, **fields)
+
+
+@pytest.mark.parametrize("code", ["PT", "Pt-pt", " pt-PT "])
+def test_language_code_counts_in_any_case(code: str) -> None:
+    assert signs(PORTUGAL, language=code)["declared"] > 0
+
+
+@pytest.mark.parametrize("code", ["und", "mul", "Select Language...", "-", "_", "12", " "])
+def test_unknown_language_code_is_no_sign(code: str) -> None:
+    assert signs(PORTUGAL, language=code) == {}
+
+
+def test_words_of_a_community_may_be_several_words_long() -> None:
+    field = ProfileReader(Community(name="club", own_words=("Sporting CP", "l'aquila")), CACHE)
+    assert signs(field, description="sócio do sporting cp!") == {"words": 2.0}
+    assert signs(field, description="Sporting Lisboa, cp") == {}
+    assert signs(field, description="L'Aquila") == {"words": 2.0}

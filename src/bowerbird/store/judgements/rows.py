@@ -24,7 +24,7 @@ on conflict (judge, subject, id, value) do update set reason = excluded.reason, 
 where judgements.decided_by is null and (excluded.strength > judgements.strength
     or (excluded.strength = judgements.strength and excluded.version <> judgements.version))
 """
-_WITHDRAW = "delete from judgements where judge = ? and subject = ? and id = ? and value = ?"
+_WITHDRAW = "delete from judgements where judge = ? and subject = ? and id = ? and value = ? and decided_by is null"
 # Posts that were stored before this was known of their author; those with a place of their own speak for themselves.
 _THEIR_POSTS = f"""
 insert into judgements ({_COLUMNS})
