@@ -145,9 +145,10 @@ def test_learned_keywords_collect_more_of_the_event_than_its_seed(dialect: str, 
     in_laboratory(dialect, work)
 
 
-def test_default_method_keeps_to_the_seeds_where_the_network_filters() -> None:
+def test_default_method_without_probes_keeps_to_the_seeds_where_the_network_filters() -> None:
     async def work(laboratory: Laboratory) -> None:
-        plan = laboratory.plan('flow = "event"', [SEED], f'stop.duration = "2h"\n{KEYWORDS.replace("skwa", DEFAULT)}')
+        keywords = KEYWORDS.replace("skwa", DEFAULT) + "probes = 0\n"
+        plan = laboratory.plan('flow = "event"', [SEED], f'stop.duration = "2h"\n{keywords}')
         async with laboratory.crawl(plan) as crawl:
             await laboratory.run(crawl)
             assert await followed(crawl.database, DEFAULT) == {SEED}

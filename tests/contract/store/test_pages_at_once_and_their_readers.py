@@ -10,6 +10,7 @@ import pytest
 from store_pages import PROFILES, TIMELINE, Crawled, X
 
 from bowerbird.analysis.places.classifier import PlaceClassifier
+from bowerbird.analysis.places.resolver import open_resolver
 from bowerbird.clock import RealClock
 from bowerbird.crawl.process.workers.claims import WorkerClaims
 from bowerbird.db import open_database
@@ -17,6 +18,7 @@ from bowerbird.model import Area, Box, Gone, Media, Outcome, Page, Place, Post, 
 from bowerbird.modules.media.rows import MediaFileRows
 from bowerbird.ports import Database
 from bowerbird.reports.browsing.items import ItemReader
+from bowerbird.settings import load_settings
 from bowerbird.store import Store
 from bowerbird.store.judgements.judging import JudgingStore
 
@@ -74,7 +76,7 @@ async def test_the_words_of_lists_are_not_kept_for_owners_who_opted_out(crawled:
 
 
 async def test_nothing_is_said_of_a_post_whose_deletion_came_first(crawled: Crawled) -> None:
-    judged_by(crawled, PlaceClassifier([LISBON], None))  # type: ignore[arg-type]
+    judged_by(crawled, PlaceClassifier([LISBON], open_resolver(load_settings().cache_folder)))
     await crawled.hear(Page(gone=(Gone(Subject.POST, "10", Outcome.NOT_FOUND),)), service=X)
     await crawled.hear(Page(posts=(Post(id="x:10", key="10", author="x:1", text="here", place=HERE),)), service=X)
     assert await crawled.rows("select id from judgements") == []
@@ -82,7 +84,7 @@ async def test_nothing_is_said_of_a_post_whose_deletion_came_first(crawled: Craw
 
 @pytest.mark.parametrize("leaves_in_the_same_page", [True, False])
 async def test_nothing_is_said_of_the_posts_of_who_opted_out(crawled: Crawled, leaves_in_the_same_page: bool) -> None:
-    judged_by(crawled, PlaceClassifier([LISBON], None))  # type: ignore[arg-type]
+    judged_by(crawled, PlaceClassifier([LISBON], open_resolver(load_settings().cache_folder)))
     leaves = User(id="x:1", key="1", handle="ada", opts_out=True)
     post = Post(id="x:10", key="10", author="x:1", text="here", place=HERE)
     if not leaves_in_the_same_page:
