@@ -50,6 +50,8 @@ def evaluate_nationality(
     say: Say = print,
 ) -> dict[str, Any]:
     """Return the figures of our rule, and of both rules in the worlds and on real profiles."""
+    if data is None or not data.is_dir():
+        say("No evaluation data: worlds only. Name the folder with --data.")
     cases: dict[str, dict[str, list[Case]]] = {rule: {stage: [] for stage in STAGES} for rule in ("echo", "ours")}
     for seed in seeds:
         scene = Scene(seed, accounts)
@@ -69,8 +71,6 @@ def evaluate_nationality(
         sources = evaluate_sources(data, cache)
         for name, each in sources.items():
             say(f"{name}, ours: {_line(each['ours'])}; echo: {_line(each['echo'])}")
-    else:
-        say("No evaluation data: worlds only. Name the folder with --data.")
     return {
         "accounts": accounts,
         "candidates": candidates,

@@ -27,7 +27,10 @@ async def read_silence(tx: Transaction, crawl: int) -> str:
 def _said(frames: Sequence[Row], uncounted: int) -> str:
     heard, last = sum(each["heard"] for each in frames), f"the last {len(frames)} frames"
     if heard:
-        return f"None of {heard:,} posts received in {last} contains a keyword. Pin one that people use (bowerbird keywords pin)."
+        return (
+            f"None of {heard:,} posts received in {last} contains a keyword. The event may not have begun, or be over. "
+            "Otherwise pin a keyword that people use."
+        )
     if uncounted:
         older = f"{uncounted:,} stored posts are older"
         return f"No post of {last} was received; {older}. If they are new, the clock of the server differs from ours."

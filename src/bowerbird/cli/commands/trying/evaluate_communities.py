@@ -18,19 +18,23 @@ def nationality(
         list[int] | None, typer.Option("--seed", help="A world; may be repeated.", show_default="three that nothing was tried on")
     ] = None,
     data: Annotated[
-        Path, typer.Option("--data", metavar="DIR", help="Folder with real profiles; without it only worlds are evaluated.")
-    ] = Path("../shared/data"),
+        Path | None,
+        typer.Option("--data", metavar="DIR", help="Folder with real profiles.", show_default="../shared/data, if it exists"),
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """How well are members told from others, by profiles alone and by everything? Takes some minutes. Exit code 1 if a target is
     missed."""
+    from bowerbird.errors import UserError
     from bowerbird.evaluate.nationality import HELD_OUT, STAGES, evaluate_nationality
     from bowerbird.settings import load_settings
 
+    if data is not None and not data.is_dir():
+        raise UserError(f"No folder {data}. Name the folder with real profiles, or leave --data out.")
     output = Output(as_json=as_json)
     figures = evaluate_nationality(
         load_settings().cache_folder,
-        data=data,
+        data=data or Path("../shared/data"),
         accounts=accounts,
         candidates=candidates,
         seeds=tuple(seed or HELD_OUT),
@@ -56,7 +60,7 @@ def nationality(
         ]
         output.table("real profiles", heads, rows)
     else:
-        output.line(f"{data} is no folder of evaluation data: real profiles were not evaluated.")
+        output.line("No evaluation data: only worlds were evaluated. Name the folder with --data.")
     output.result(figures)
     raise typer.Exit(0 if figures["is_good"] else 1)
 
