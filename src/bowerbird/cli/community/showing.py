@@ -66,11 +66,15 @@ def show_why(output: Output, who: str, now: Sequence[Said], before: Sequence[Sai
     if not now:
         output.line(f"Nothing is said of {printable(who)} now.")
     for said in now:
-        output.line(f"{printable(who)}: {said.value} ({said.confidence:.0%}), {_by(said)} at {said.at:%Y-%m-%d %H:%M}")
+        confidence = "" if said.value == "undecided" else f" ({said.confidence:.0%})"
+        output.line(f"{printable(who)}: {said.value}{confidence}, {_by(said)} at {said.at:%Y-%m-%d %H:%M}")
         probability, prior = said.evidence.get("probability"), said.evidence.get("prior")
         if isinstance(probability, int | float) and isinstance(prior, int | float):
             output.line(f"Probability of membership: {probability:.1%} (prior {prior:.1%}).")
         rows = [(sign.what, f"{sign.weight:+.1f}", printable(sign.found)) for sign in signs_of(said.evidence)]
+        log_odds = said.evidence.get("log_odds")
+        if rows and isinstance(log_odds, int | float):
+            rows.append(("sum", f"{log_odds:+.1f}", "a positive sum counts 1.35 times" if log_odds > 0 else ""))
         if rows:
             output.table("", ("sign", "weight", "found"), rows)
         if note := said.evidence.get("note"):
