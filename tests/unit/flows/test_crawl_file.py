@@ -268,6 +268,16 @@ def test_commented_overrides_of_an_example_are_valid_too(tmp_path: Path) -> None
     assert plan.flow.facet("profiles").revisit == timedelta(minutes=5)
 
 
+def test_commented_keywords_of_the_event_example_are_valid(tmp_path: Path) -> None:
+    flow = parse_flow(builtin_flows()["event"], "event", {}, RANKERS)
+    text = example(flow, "mastodon")
+    start = text.index("# [keywords]")
+    uncommented = text[:start] + re.sub(r"^# (?=\[|\w+ = )", "", text[start:], flags=re.MULTILINE, count=4)
+    use = parse_crawl(uncommented, tmp_path / "x.toml", WORDS).flow.keywords
+    assert use is not None
+    assert use.blacklist == ("#nowplaying",)
+
+
 def test_seeds_of_a_file_stand_where_an_example_says(tmp_path: Path) -> None:
     flow = parse_flow(builtin_flows()["timelines"], "timelines", {}, RANKERS)
     text = example(flow, "mastodon")

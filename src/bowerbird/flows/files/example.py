@@ -20,7 +20,7 @@ store = "{name}.db"                # one SQLite file, or postgresql://user@host/
 provider = "{provider}"
 base = "{base}"
 # credentials = ["mine"]           # by name, from `bowerbird credentials list`; default: all that belong to this server
-{cap}{streams}
+{cap}{parts}
 # {end}
 [stop]
 # calls = 10000
@@ -68,6 +68,14 @@ languages.other_varieties = ["pt-BR"]
 names.countries = ["PT"]
 """
 
+_KEYWORDS = """
+# How keywords enter and leave; docs/crawl-file.md lists all keys.
+# [keywords]
+# methods = ["burst"]              # several work side by side: "skwa", "rkwa", "baseline", "naive"
+# frame = "5m"                     # a decision at the end of each frame
+# blacklist = ["#nowplaying"]      # terms that never become keywords
+"""
+
 _INSTEAD = """\
 # To change a part of the flow, take out the line flow = "{flow}" above and write here:
 # [flow]
@@ -83,7 +91,7 @@ def example(flow: Flow, provider: str, name: str = "crawl", *, is_paid: bool = F
         name=name,
         flow=flow.name,
         seeds=_seeds(flow, provider),
-        streams=_streams(flow, provider),
+        parts=_parts(flow, provider),
         provider=provider,
         base=_base(flow, provider),
         cap=_CAP.format(dollars=DEFAULT_DOLLARS) if is_paid else "",
@@ -109,17 +117,20 @@ def _seeds(flow: Flow, provider: str) -> str:
     return _SEEDS.format(what=what, seed=seed)
 
 
-def _streams(flow: Flow, provider: str) -> str:
+def _parts(flow: Flow, provider: str) -> str:
     if flow.needs_places:
         return _PLACES
     if flow.needs_community:
         return _COMMUNITY
+    keywords = _KEYWORDS if flow.keywords else ""
     stream = TRAITS[provider].example.stream
     if not flow.listens or not stream:
-        return ""
+        return keywords
     text = _STREAM.format(stream=stream)
-    # Where seeds are asked for, a stream is an extra.
-    return text if not flow.seeds else "".join(f"# {line}" if line[0] not in "#\n" else line for line in text.splitlines(True))
+    if flow.seeds:
+        # Where seeds are asked for, a stream is an extra.
+        text = "".join(f"# {line}" if line[0] not in "#\n" else line for line in text.splitlines(True))
+    return text + keywords
 
 
 def _never_ends(flow: Flow) -> bool:
