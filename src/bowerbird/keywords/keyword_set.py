@@ -23,12 +23,14 @@ from bowerbird.model.terms import term_form
 def begin_state(method: str, seeds: Sequence[str], settings: Settings) -> State:
     """Return the state before the first frame: the seeds in normal form are the keywords.
 
-    Raises `UserError` for an invalid seed, for no seed, and for too many."""
+    Raises `UserError` for an invalid or blacklisted seed, for no seed, and for too many."""
     forms = tuple(dict.fromkeys(parse_keyword(seed) for seed in seeds))
     if not forms:
         raise UserError("No seeds. Name at least one keyword to begin with, such as a hashtag.")
     if len(forms) > settings.max_keywords:
         raise UserError(f"{len(forms)} seeds, but at most {settings.max_keywords} keywords.")
+    if listed := [form for form in forms if form in settings.blacklist]:
+        raise UserError(f"The seed {listed[0]!r} is in the blacklist. Remove it from one of the two.")
     return State(method=method, seeds=forms, keywords={form: Keyword(is_seed=True) for form in forms})
 
 

@@ -149,3 +149,8 @@ def test_invalid_seeds_raise(seeds: tuple[str, ...]) -> None:
 def test_unknown_methods_and_options_raise(name: str, options: dict[str, object]) -> None:
     with pytest.raises(UserError):
         make_method(name, options)
+
+
+def test_begin_refuses_a_seed_of_the_blacklist() -> None:
+    with pytest.raises(UserError):
+        make_method("skwa").begin(("#flood", "#win"), Settings(blacklist=("#win",)))
