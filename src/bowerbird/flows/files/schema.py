@@ -96,7 +96,7 @@ _PLACE: dict[str, tuple[Schema, str]] = {
     "every": (_DURATION, "Searches are made again after this time."),
 }
 _KEYWORDS: dict[str, tuple[Schema, str]] = {
-    "methods": (_TEXTS, "Who decides which keywords come and go; each has a set of its own. Default: burst."),
+    "methods": (_TEXTS, "Methods that decide which keywords enter and leave; each has its own keywords. Default: burst."),
     "frame": (_DURATION, 'How long posts are counted before the next decision. Default: "5m".'),
     "slots": ({"type": "integer", "minimum": 3, "maximum": 60}, "Parts of a frame in which traffic is counted. Default: 10."),
     "most": (_COUNT, "Keywords of each method at once. Default: 400; on Weibo 100."),
