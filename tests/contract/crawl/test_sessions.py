@@ -11,10 +11,10 @@ from msgspec import structs
 
 from bowerbird.clock import RealClock
 from bowerbird.crawl.access.logins import BookedLogins
-from bowerbird.crawl.access.signing import Signer
+from bowerbird.crawl.access.signing import Caller, Signer
 from bowerbird.limits.booked_ledgers import BookedLedgers
 from bowerbird.limits.filling import login_charges, renewal_charges
-from bowerbird.model import Answer, Credential, Request, Secret, Service
+from bowerbird.model import Answer, Ask, Credential, Lease, Request, Secret, Service
 from bowerbird.ports import Database
 from bowerbird.providers import Bluesky
 
@@ -106,3 +106,36 @@ async def test_without_a_token_for_it_nothing_is_renewed(database: Database) -> 
     assert isinstance(await renewed(database, host, vault), Request)
     assert host.asked == [LOGGED_IN]
     assert await booked(database) == {"account:ada/login": 1, "account:ada/login_day": 1}
+
+
+async def test_calls_in_flight_when_a_session_runs_out_are_no_word_against_the_credential() -> None:
+    host = Host(200)
+    signer = Signer(OneSecret(), host, CLOCK)
+    caller = Caller(signer, {PDS.name: Bluesky()}, frozenset({"search"}), lambda: 1)
+    first, second, third = (_lease(number) for number in (1, 2, 3))
+    await caller.call(first)
+    await caller.call(second)
+    assert caller.may_have_expired(first)
+    caller.renew("mine")
+    await caller.call(third)
+    assert caller.may_have_expired(second)
+    caller.renew("mine")
+    assert not caller.may_have_expired(third), "it was signed with the new session"
+    await caller.call(_lease(4))
+    assert host.asked.count(RENEWED) == 1
+
+
+def _lease(call: int) -> Lease:
+    now = CLOCK.now()
+    return Lease(
+        call=call,
+        worker=1,
+        service=PDS,
+        ask=Ask("search", ("birds",)),
+        request=Request(path="/xrpc/x"),
+        tasks=(),
+        credential="mine",
+        charges=(),
+        leased_at=now,
+        until=now,
+    )

@@ -153,8 +153,20 @@ class Signer:
         """Whether a refused token may only have run out; when `renew` was said the next call opens a new session."""
         if not _logs_in(provider) or not provider.needs_login(self._vault.secret(credential)):
             return False
+        return credential not in self._unopened and not self.is_fresh(credential)
+
+    def is_fresh(self, credential: str) -> bool:
+        """Whether the session was opened a moment ago."""
         opened = self._opened_at.get(credential)
-        return credential not in self._unopened and (opened is None or self._clock.now() - opened >= FRESH)
+        return opened is not None and self._clock.now() - opened < FRESH
+
+    def session_of(self, credential: str) -> datetime | None:
+        """When the session that is signed with now was opened; None: before this process, or there is none."""
+        return self._opened_at.get(credential)
+
+    def was_renewed(self, credential: str, session: datetime | None) -> bool:
+        """Whether another session than that one is signed with now."""
+        return credential not in self._unopened and session != self._opened_at.get(credential)
 
     def renew(self, credential: str) -> None:
         """The session has run out: the next call opens a new one."""
@@ -171,6 +183,8 @@ class Caller:
         self._facets = facets
         self._credentials = frozenset(signer.names())
         self._me = me
+        self._sessions: dict[int, datetime | None] = {}
+        """By call that is out: the session that it was signed with."""
 
     def offer(self, room: int) -> Offer:
         return Offer(worker=self._me(), room=room, credentials=self._credentials, facets=self._facets)
@@ -185,17 +199,21 @@ class Caller:
                 until = self._signer.closed_until(lease.credential)
                 return signed if until is None else Later(until)
             request = signed
+            self._sessions[lease.call] = self._signer.session_of(lease.credential)
         return await self._signer.transport.send(lease.service, request)
 
     def may_have_expired(self, lease: Lease) -> bool:
-        """Whether a refusal would only mean that the session has run out."""
+        """Whether a refusal would only mean that the session has run out. Of the calls that were in flight then, the first one
+        renews it, and the others come home when the new one is fresh."""
         if lease.credential is None:
             return False
+        if lease.call in self._sessions and self._signer.was_renewed(lease.credential, self._sessions.pop(lease.call)):
+            return True
         return self._signer.may_have_expired(lease.credential, self._providers[lease.service.name])
 
     def renew(self, credential: str | None) -> None:
-        """The next call with this credential opens a new session."""
-        if credential is not None:
+        """The next call with this credential opens a new session, unless another call has just done so."""
+        if credential is not None and not self._signer.is_fresh(credential):
             self._signer.renew(credential)
 
 
