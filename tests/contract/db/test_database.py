@@ -18,7 +18,7 @@ from bowerbird.db.moment import one_moment
 from bowerbird.db.postgres.database import PostgresDatabase
 from bowerbird.db.sqlite import database as sqlite
 from bowerbird.db.sqlite.millions import tell_planner
-from bowerbird.errors import Busy, DiskFull, StoreError
+from bowerbird.errors import Busy, DiskFull, StoreError, Unreachable
 from bowerbird.ports import Database, Transaction
 
 
@@ -96,6 +96,22 @@ async def test_a_server_that_ends_the_connection_is_waited_for(migrated_url: str
     assert seen == ["undone"]
     async with database.reading() as tx:
         assert await tx.fetch_one("select 1 as answer") is not None
+    await other.close()
+    await database.close()
+
+
+async def test_servers_of_which_none_takes_writes_are_waited_for(postgres_url: str, postgres_server: str) -> None:
+    url = f"{postgres_url}&target_session_attrs=read-write"
+    name = postgres_url.partition("?")[0].rpartition("/")[2]
+    database, other = await open_database(url, RealClock()), await asyncpg.connect(postgres_server)
+    await other.execute(f"alter database {name} set default_transaction_read_only = on")
+    await other.execute("select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = $1", name)
+    with pytest.raises(Busy):
+        await database.time()
+    with pytest.raises(Unreachable):
+        await open_database(url, RealClock())
+    await other.execute(f"alter database {name} reset default_transaction_read_only")
+    assert await database.time() is not None
     await other.close()
     await database.close()
 

@@ -50,11 +50,18 @@ _BUSY = (
     asyncpg.TooManyConnectionsError,
     asyncpg.PostgresConnectionError,
     asyncpg.IdleInTransactionSessionTimeoutError,
+    asyncpg.TargetServerAttributeNotMatched,
     OSError,
 )
 """Refusals that pass. Only what our own statements raise is held against this list: a missing file is no sleeping server."""
-_AWAY = (OSError, asyncpg.CannotConnectNowError, asyncpg.TooManyConnectionsError, asyncpg.PostgresConnectionError)
-"""What a server that is down, starting or full says instead of opening a connection."""
+_AWAY = (
+    asyncpg.CannotConnectNowError,
+    asyncpg.TooManyConnectionsError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.TargetServerAttributeNotMatched,
+    OSError,
+)
+"""Errors of a connection to a server that is down, starting or full, or to a group of which no server takes writes."""
 
 
 @functools.cache
@@ -277,7 +284,7 @@ class PostgresDatabase:
         try:
             with clock.outside():
                 pool = await create_pool(where, patience)
-        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
+        except (*_AWAY, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
             raised = Unreachable if isinstance(error, _AWAY) else StoreError
             raise raised(
                 f"cannot reach PostgreSQL at {public(where)}: {without_password(where, str(error))}. "
