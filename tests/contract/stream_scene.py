@@ -63,7 +63,7 @@ from bowerbird.model import (
     origin,
 )
 from bowerbird.policies.registry import ranker
-from bowerbird.ports import Database, Row
+from bowerbird.ports import Clock, Database, Row
 from bowerbird.store import Store
 
 START = VIRTUAL_START
@@ -255,7 +255,7 @@ CUT: Said = (SECOND, Ended("the connection broke"))
 class ScriptedConnection:
     """Says its lines in virtual time; when they are over it shows signs of life for ever, or nothing at all."""
 
-    def __init__(self, clock: VirtualClock, lines: Sequence[Said], lives_on: bool) -> None:
+    def __init__(self, clock: Clock, lines: Sequence[Said], lives_on: bool) -> None:
         self._clock = clock
         self._lines = deque(lines)
         self._lives_on = lives_on
@@ -337,9 +337,9 @@ class TinyVault:
 
 
 class Scene:
-    """A crawl in virtual time that listens to one stream; more workers may come."""
+    """A crawl that listens to one stream; more workers may come."""
 
-    def __init__(self, clock: VirtualClock, database: Database) -> None:
+    def __init__(self, clock: Clock, database: Database) -> None:
         self.clock = clock
         self.database = database
         self.transport = ScriptedTransport(clock)

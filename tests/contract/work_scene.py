@@ -47,7 +47,7 @@ from bowerbird.model import (
     WindowKind,
 )
 from bowerbird.policies.registry import ranker
-from bowerbird.ports import Database, Row, WorkSource
+from bowerbird.ports import Clock, Database, Row, WorkSource
 from bowerbird.store import Store
 
 SECOND = timedelta(seconds=1)
@@ -103,9 +103,9 @@ Wrap = Callable[["Scene", LocalWorkSource], Awaitable[WorkSource]]
 
 
 class Scene:
-    """One crawl in virtual time; each source is that of a new worker."""
+    """One crawl; each source is that of a new worker."""
 
-    def __init__(self, clock: VirtualClock, database: Database, wrap: Wrap) -> None:
+    def __init__(self, clock: Clock, database: Database, wrap: Wrap) -> None:
         self.clock = clock
         self.database = database
         self._wrap = wrap

@@ -195,6 +195,9 @@ def ready_in(dialect: str) -> str:
     return f"select l.lane from {wanted} where ({first}) is not null"
 
 
+# Token and due time belong together: what has a token is due when its lease runs out.
+EXPIRE = "update tasks set due = ? where worker = ? and due = ? and token is not null"
+
 # What workers hold that have ended; `tasks_held` finds it among any number of tasks.
 RECOVER = f"""
 update tasks set {_ENDED.format(ready="1", due="cast(? as bigint)", state=_WAITING)}, woken = 0

@@ -172,6 +172,9 @@ class TaskFrontier:
     async def revive(self, tx: Transaction, lanes: Sequence[int], now: datetime) -> int:
         return await tx.execute(sql.revive(self._database.any("bigint")), to_micros(now), self._database.members(lanes))
 
+    async def expire(self, tx: Transaction, leased_at: datetime, now: datetime) -> None:
+        await tx.execute(sql.EXPIRE, to_micros(now), self._me(), to_micros(leased_at + self._lease))
+
     async def recover(self, tx: Transaction, now: datetime) -> int:
         return len(await tx.fetch(sql.RECOVER, to_micros(now)))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import TypeVar
 
 from msgspec import Struct, structs
@@ -51,6 +52,8 @@ class StreamLog:
         self.second: Call | None = None
         """A second call: for a change, or for the connection that is to follow the one that is open."""
         self.seam = Seam()
+        self._unconfirmed: list[Call] = []
+        """Calls that the database may have committed without confirming them."""
 
     @property
     def position(self) -> Position:
@@ -95,10 +98,18 @@ class StreamLog:
         """One transaction, tried again while our own database is busy or full."""
 
         async def once() -> T:
+            await self._expire_unconfirmed()
             async with self._books.database.transaction() as tx:
                 return await work(tx, self._books.clock.now())
 
         return await patiently(once, self._books.clock, self._tally.blocked)
+
+    async def _expire_unconfirmed(self) -> None:
+        """Ends the leases of calls whose commits failed, in case the database made them: they would hold back their limits."""
+        if expired := tuple(self._unconfirmed):
+            async with self._books.database.transaction() as tx:
+                await self._books.log.expire(tx, expired, self._books.clock.now())
+            self._unconfirmed[:] = [call for call in self._unconfirmed if call not in expired]
 
     async def take(self) -> datetime | None:
         """Takes the stream; if another worker has it, says when its hold runs out."""
@@ -154,7 +165,10 @@ class StreamLog:
             if at > now:
                 return at
             position = await self.advance(tx, Step(state=state), now)
-            return position, await self._books.begin(tx, self._stream.lane, self._new_call(charges, now), now)
+            call = await self._books.begin(tx, self._stream.lane, self._new_call(charges, now), now)
+            # Only after a failed commit: keywords may change, which writes as well, while this one is under way.
+            tx.on_rollback(partial(self._unconfirmed.append, call))
+            return position, call
 
         try:
             begun = await self.write(work)

@@ -47,6 +47,7 @@ _ABANDONED = f"""
 select call, charges from calls where state = '{CallState.FLYING}'
     and (expires_at <= ? or worker not in (select worker from workers where ended_at is null)) order by call
 """
+_EXPIRE = f"update calls set expires_at = ? where call = ? and leased_at = ? and state = '{CallState.FLYING}'"
 _IN_FLIGHT = f"select charges from calls where state = '{CallState.FLYING}'"
 _BROUGHT = f"""
 update calls set charges = ?, results = results + ?, new_items = new_items + ?, bytes = bytes + ?
@@ -144,6 +145,14 @@ class QueryLog:
 
     async def lose(self, tx: Transaction, call: int, outcome: str, why: str, now: datetime) -> bool:
         return await tx.execute(_LOSE, to_micros(now), outcome, why[:500], call) == 1
+
+    async def expire(self, tx: Transaction, calls: Sequence[Call], now: datetime) -> None:
+        """Ends the leases of calls whose commit was not confirmed, in case the database made it: `Recovery` books them as spent.
+
+        The number alone does not identify such a call: after a crash PostgreSQL may give it to another one.
+        """
+        at = to_micros(now)
+        await tx.execute_many(_EXPIRE, [(at, call.call, to_micros(call.leased_at)) for call in calls])
 
     async def abandoned(self, tx: Transaction, now: datetime) -> list[tuple[int, tuple[Charge, ...]]]:
         """Flying calls whose worker has ended or whose lease has run out, with what they were charged."""

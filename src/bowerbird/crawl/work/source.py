@@ -22,7 +22,7 @@ from bowerbird.crawl.work.lanes import Lane, ServedLanes
 from bowerbird.crawl.work.scheduler import Choice, May, Scheduler
 from bowerbird.crawl.work.servers.server_watch import ServerWatch
 from bowerbird.crawl.work.settling import Settler
-from bowerbird.errors import Fenced, Taken
+from bowerbird.errors import Busy, Fenced, Taken
 from bowerbird.model import (
     Answer,
     Ask,
@@ -81,6 +81,8 @@ class LocalWorkSource:
         """Which requests to forget were known when tasks were last chosen."""
         self._out: dict[int, tuple[datetime, Lane]] = {}
         """By call: until when it is leased, and its lane as it was then. An answer is read as what was asked."""
+        self._unconfirmed: list[Lease] = []
+        """Leases of a transaction that the database may have committed without confirming it."""
         self._served: dict[tuple[frozenset[str], frozenset[str]], May | None] = {}
         """Which calls may be made with these credentials and for these facets; None: all there are."""
 
@@ -105,6 +107,7 @@ class LocalWorkSource:
             self._asking.remove(asking)
 
     async def _lease(self, asking: _Asking, *, is_alone: bool = False) -> Leased | Later | Nothing:
+        await self._expire_unconfirmed()
         now, may = self._books.clock.now(), self._may(asking.offer)
         choice = self._scheduler.next(now, may)
         if isinstance(choice, Choice):
@@ -126,6 +129,16 @@ class LocalWorkSource:
         if choice is None and may is not None and self._scheduler.has_open():
             return Later(now + _OTHERS_WORK)
         return Nothing() if choice is None else Later(choice)
+
+    async def _expire_unconfirmed(self) -> None:
+        """Ends leases that no worker knows of: they would hold back their tasks and limits for minutes."""
+        if not self._unconfirmed:
+            return
+        books, now = self._books, self._books.clock.now()
+        async with books.database.transaction() as tx:
+            await books.log.expire(tx, self._unconfirmed, now)
+            await books.frontier.expire(tx, self._unconfirmed[0].leased_at, now)
+        self._unconfirmed = []
 
     def _may(self, offer: Offer) -> May | None:
         """Which calls this worker can make; None: all there are."""
@@ -149,17 +162,21 @@ class LocalWorkSource:
         """Leases calls of one choice in one transaction, as long as the scheduler would choose it again."""
         scheduler, lane, may = self._scheduler, self._lanes.asked[choice.turn.lane], self._may(served[0].offer)
         given: list[tuple[_Asking, Lease]] = []
-        async with self._books.database.transaction() as tx:
-            tx.on_rollback(self._let_go_of_forgotten)
-            buckets = [charge.bucket for charge in choice.charges]
-            tx.on_rollback(partial(scheduler.touched, buckets))
-            if self._swept_at is None or now - self._swept_at >= _SWEEP_EVERY:
-                await self._sweep(tx, now)
-            room = [each for each in served for _ in range(max(each.offer.room, 1))]
-            while lease := await self._lease_one(tx, lane, choice, room[len(given)].offer.worker, now):
-                given.append((room[len(given)], lease))
-                if len(given) == len(room) or not scheduler.again(choice, now, may):
-                    break
+        try:
+            async with self._books.database.transaction() as tx:
+                tx.on_rollback(self._let_go_of_forgotten)
+                buckets = [charge.bucket for charge in choice.charges]
+                tx.on_rollback(partial(scheduler.touched, buckets))
+                if self._swept_at is None or now - self._swept_at >= _SWEEP_EVERY:
+                    await self._sweep(tx, now)
+                room = [each for each in served for _ in range(max(each.offer.room, 1))]
+                while lease := await self._lease_one(tx, lane, choice, room[len(given)].offer.worker, now):
+                    given.append((room[len(given)], lease))
+                    if len(given) == len(room) or not scheduler.again(choice, now, may):
+                        break
+        except Busy:
+            self._unconfirmed = [lease for _, lease in given]
+            raise
         for asking, lease in given:
             asking.leases.append(lease)
             self._out[lease.call] = lease.until, lane
