@@ -531,6 +531,10 @@ class Frontier(Protocol):
         """Makes ready again what was given up in these lanes: a new start is a new chance."""
         ...
 
+    async def expire(self, tx: Transaction, leased_at: datetime, now: datetime) -> None:
+        """Ends the leases that this worker took at that time; `sweep` makes their tasks ready."""
+        ...
+
     async def recover(self, tx: Transaction, now: datetime) -> int:
         """Makes ready what workers hold that have ended; says how many tasks that were."""
         ...
@@ -736,9 +740,11 @@ class Questions(Protocol):
         """Those that the crawl asks somewhere."""
         ...
 
-    async def about_users(self, tx: Transaction, facet: str, users: Sequence[int], *, again: bool = False) -> int:
+    async def about_users(
+        self, tx: Transaction, facet: str, users: Sequence[int], *, again: bool = False, most: int | None = None
+    ) -> int:
         """Has a facet asked about accounts, by number, wherever the crawl can ask about them; answers how many that are. Who is
-        known to it already is asked once more only `again`."""
+        known to it already is asked once more only `again`. `most`: only so many, the first of those not known to it yet."""
         ...
 
     async def about_posts(self, tx: Transaction, facet: str, posts: Sequence[int], *, again: bool = False) -> int:

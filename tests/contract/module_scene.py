@@ -33,9 +33,11 @@ class Asked(Struct):
     facets: frozenset[str] = frozenset({"profiles", "timeline", "followers", "posts"})
     asked: list[tuple[str, list[int], bool]] = []
 
-    async def about_users(self, tx: Transaction, facet: str, users: Sequence[int], *, again: bool = False) -> int:
-        self.asked.append((facet, sorted(users), again))
-        return len(users)
+    async def about_users(
+        self, tx: Transaction, facet: str, users: Sequence[int], *, again: bool = False, most: int | None = None
+    ) -> int:
+        self.asked.append((facet, sorted(users[:most]), again))
+        return len(users[:most])
 
     async def about_posts(self, tx: Transaction, facet: str, posts: Sequence[int], *, again: bool = False) -> int:
         return await self.about_users(tx, facet, posts, again=again)

@@ -85,13 +85,13 @@ async def followed(database: Database) -> None:
     async with database.transaction() as tx:
         crawl = (await registry.enrol_crawl(tx, "event", msgspec.json.encode(FLOW).decode(), "{}", NOW)).crawl
         await registry.enrol_service(tx, Service(name="here", provider="bluesky", base="http://x"), "bluesky")
-        state = msgspec.json.encode(State(method="skwa", seeds=("#flood",), keywords={"#flood": Keyword(posts=7)})).decode()
+        state = msgspec.json.encode(State(seeds=("#flood",), keywords={"#flood": Keyword(posts=7)})).decode()
         await tx.execute(
-            "insert into keyword_methods (crawl, name, bit, options, state, since) values (?, 'skwa', 0, '{}', ?, ?)",
+            "insert into keyword_methods (crawl, name, bit, state, since) values (?, 'skwa', 0, ?, ?)",
             *(crawl, state, to_micros(NOW)),
         )
         await tx.execute(
-            "insert into keyword_progress (crawl, version, decided, share, undelivered, watched_at) values (?, 0, 0, 0, 0, 0)",
+            "insert into keyword_progress (crawl, version, decided, share, watched_at) values (?, 0, 0, 0, 0)",
             crawl,
         )
         await tx.execute(

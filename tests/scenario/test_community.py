@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from msgspec import structs
 
 from bowerbird.cli import run
+from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.community import Wish, evaluate_community
+from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.evaluate.nationality import evaluate_nationality
 from bowerbird.settings import load_settings
+from bowerbird.simulated.service import Setup
+from bowerbird.simulated.world import WorldSettings
 
 
 def test_a_community_is_found_better_than_by_the_published_order(tmp_path: Path) -> None:
@@ -71,30 +77,68 @@ def test_the_command_describes_shows_explains_and_obeys(tmp_path: Path, capsys: 
     assert f"Nobody. The module mentions counts whom members mention: bowerbird modules {store} run" in capsys.readouterr().out
     assert run(["community", "list", "member", store]) == 2
     assert "'members'" in capsys.readouterr().err
-    assert run(["community", "overrule", member, store, "--as", "no", "--by", "maria"]) == 0
-    assert "no, says maria" in capsys.readouterr().out
+    assert run(["community", "overrule", member, store, "--as", "no", "--by", "maria", "--json"]) == 0
+    decided = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert decided == {"id": member, "value": "no", "was": "yes", "by": "maria"}
     assert run(["community", "overrule", member, store, "--as", "maybe"]) == 2
+    assert run(["community", "confirm", member, store, "--by", " "]) == 2
     assert run(["community", "confirm", member, store, "--by", "rui"]) == 0
+    assert run(["community", "why", member, store, "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert [each["decided_by"] for each in shown["now"]] == ["rui"]
+    assert [each["value"] for each in shown["before"]][-2:] == ["yes", "no"]
     assert run(["community", "free", member, store]) == 0
     assert run(["community", "why", "nobody", store]) == 2
-    assert "knows no account" in capsys.readouterr().err
+    assert "'nobody'" in capsys.readouterr().err
     assert run(["community", "why", store]) == 2
-    assert f"say who is meant: bowerbird community why @handle {store}" in capsys.readouterr().err
+    assert f"bowerbird community why @handle {store}" in capsys.readouterr().err
     assert run(["community", "rejudge", str(tmp_path / "crawl.toml"), "--json"]) == 0
     again = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert again["accounts"] > 30
     assert again["changed"]["unknown to yes"] == 1
 
 
-def _crawled(folder: Path) -> str:
+@pytest.mark.parametrize("dialect", ["mastodon", "bluesky"])
+def test_review_requests_more_about_undecided_accounts(tmp_path: Path, dialect: str) -> None:
+    store = _crawled(tmp_path, dialect, 'stop.duration = "45m"')
+    with closing(sqlite3.connect(store)) as connection:
+        # Added by no call, and no seeds.
+        rows = connection.execute(
+            "select l.facet, count(*) from tasks t join lanes l on l.lane = t.lane "
+            "where t.added_by is null and t.depth > 0 group by l.facet"
+        ).fetchall()
+    requested = dict(rows)
+    assert requested.keys() <= {"timeline", "following", "profiles"}
+    assert requested["following"] > 5
+
+
+def test_members_of_a_field_are_found_from_seeds_alone(tmp_path: Path) -> None:
+    settings = WorldSettings(seed=9, accounts=700, likes_per_post=0.0)
+
+    async def crawl(clock: VirtualClock) -> None:
+        laboratory = Laboratory(Setup(dialect="bluesky", world=settings), clock)
+        world, key = laboratory.service.world, laboratory.service.dialect.account_key
+        trades = [world.profiles.at(account, settings.start_ms).bio.lower() for account in range(700)]
+        seeds = [key(account) for account, trade in enumerate(trades) if "journalist" in trade][:20]
+        more = 'stop.duration = "65m"\n[community]\nname = "journalists"\nwords.learn = true'
+        plan = structs.replace(laboratory.plan('flow = "community"', seeds, more), store=str(tmp_path / "crawl.db"))
+        async with laboratory.crawl(plan) as opened:
+            await laboratory.run(opened)
+
+    run_virtual(crawl, start=settings.start)
+    with closing(sqlite3.connect(tmp_path / "crawl.db")) as connection:
+        rows = connection.execute(
+            "select j.value, u.description like '%journalist%', count(*) "
+            "from judgements j join users u on u.id = j.id group by 1, 2"
+        )
+        counts = {(value, bool(is_member)): count for value, is_member, count in rows}
+    assert counts[("yes", True)] > 35
+    assert counts[("no", False)] > 400
+    assert counts.keys() <= {("yes", True), ("no", False), ("undecided", True), ("undecided", False)}
+
+
+def _crawled(folder: Path, dialect: str = "twitter_v1", stop: str = "stop.calls = 90") -> str:
     """A small crawl of a simulated service, in a file."""
-    from msgspec import structs
-
-    from bowerbird.clock import VirtualClock, run_virtual
-    from bowerbird.evaluate.laboratory import Laboratory
-    from bowerbird.simulated.service import Setup
-    from bowerbird.simulated.world import WorldSettings
-
     settings = WorldSettings(seed=9, accounts=300, mixed=True, likes_per_post=0.0)
     assert run(["community", "new", "PT", str(folder / "pt.toml")]) == 0
     lines = f'flow = "community"\nstore = "{folder / "crawl.db"}"\nseeds = ["1"]\ncommunity.file = "pt.toml"\n'
@@ -102,10 +146,10 @@ def _crawled(folder: Path) -> str:
     (folder / "crawl.toml").write_text(lines + service, encoding="utf-8")
 
     async def crawl(clock: VirtualClock) -> None:
-        laboratory = Laboratory(Setup(dialect="twitter_v1", world=settings), clock)
+        laboratory = Laboratory(Setup(dialect=dialect, world=settings), clock)
         people = laboratory.service.world.people.community
         seeds = [laboratory.service.dialect.account_key(each) for each in range(300) if people[each] == 3][:15]
-        more = f'stop.calls = 90\ncommunity.file = "{folder / "pt.toml"}"'
+        more = f'{stop}\ncommunity.file = "{folder / "pt.toml"}"'
         plan = structs.replace(laboratory.plan('flow = "community"', seeds, more), store=str(folder / "crawl.db"))
         async with laboratory.crawl(plan) as opened:
             await laboratory.run(opened)
@@ -121,4 +165,4 @@ def test_a_country_that_is_none_is_refused(tmp_path: Path, capsys: pytest.Captur
 
 def test_a_description_that_is_not_there_is_told_how_to_write(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["community", "check", str(tmp_path / "pt.toml")]) == 2
-    assert "`bowerbird community new PT` writes a description" in capsys.readouterr().err
+    assert "bowerbird community new PT" in capsys.readouterr().err

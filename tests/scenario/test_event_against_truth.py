@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -11,7 +11,10 @@ from bowerbird.cli.demo_stage.others import event as demo_event
 from bowerbird.clock import VirtualClock, run_virtual, to_micros
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.flows.keywords import KeywordUse
+from bowerbird.keywords.burst import ENTRY_PRECISION, EXIT_PRECISION, HASHTAG_DISCOUNT
 from bowerbird.ports import Row
+from bowerbird.reports.keywords.figures import Thresholds
+from bowerbird.reports.keywords.reading import read_thresholds
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.simulated.world.posts.events import planned_event
@@ -85,7 +88,7 @@ where k.since <= ? and k.why <> 'seed'
 
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in (2, 3, 4))])
 def test_demo_event_within_two_minutes_keywords_enter_and_one_leaves_again(seed: int) -> None:
-    async def main(clock: VirtualClock) -> Sequence[Row]:
+    async def main(clock: VirtualClock) -> tuple[Sequence[Row], Mapping[str, Thresholds]]:
         other = demo_event(clock.now(), seed)
         laboratory = Laboratory(other.setup, clock)
         keywords = other.crawl_file[other.crawl_file.index("[keywords]") :]
@@ -94,10 +97,17 @@ def test_demo_event_within_two_minutes_keywords_enter_and_one_leaves_again(seed:
             soon = to_micros(clock.now() + timedelta(minutes=2))
             await laboratory.run(crawl)
             async with crawl.database.reading() as tx:
-                return await tx.fetch(_ENTRIES_AND_EXITS, soon, soon)
+                return await tx.fetch(_ENTRIES_AND_EXITS, soon, soon), await read_thresholds(tx, 1)
 
-    keywords = run_virtual(main, start=datetime(2026, 3, 1, 12, tzinfo=UTC))
+    keywords, thresholds = run_virtual(main, start=datetime(2026, 3, 1, 12, tzinfo=UTC))
     assert len({row["term"] for row in keywords if row["name"] == DEFAULT and not row["term"].startswith("#")}) >= 2
-    assert any(row["has_left"] for row in keywords)
+    assert any(row["has_left"] for row in keywords if row["name"] == DEFAULT)
     assert all(row["why"] for row in keywords)
     assert all(row["until_why"] for row in keywords if row["has_left"])
+    assert thresholds == {
+        DEFAULT: Thresholds(
+            enters_from=ENTRY_PRECISION,
+            hashtag_enters_from=round(ENTRY_PRECISION - HASHTAG_DISCOUNT, 3),
+            leaves_below=EXIT_PRECISION,
+        )
+    }

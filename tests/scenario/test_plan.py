@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -22,12 +23,13 @@ from bowerbird.limits.ledger import LedgerState
 from bowerbird.model import Credential, origin
 from bowerbird.planning.cast import cast
 from bowerbird.planning.course import Course
-from bowerbird.planning.plan import Inquiry, figures, hours, plan_crawl
+from bowerbird.planning.plan import Inquiry, figures, hours, likely_course, plan_crawl
 from bowerbird.planning.probe import Found, check_seeds, fitted, most_dollars, probe
-from bowerbird.planning.rehearsal import Scope, rehearse
+from bowerbird.planning.rehearsal import Scope, rehearse, world_of
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.simulated.world.people.population import populate
+from bowerbird.simulated.world.posts.events import planned_event
 from marks import long
 
 SMALL = WorldSettings(accounts=300, history=timedelta(days=2), longest_history=50, following=8.0)
@@ -60,6 +62,35 @@ def test_plan_of_an_event_predicts_posts_and_searches(provider: str) -> None:
     assert found.count("posts", timedelta(hours=3)) > 10
     assert found.count("calls", timedelta(hours=3)) > 10
     assert (found.samples[-1].dollars > 0) == (provider == "x")
+
+
+def test_plan_of_an_event_counts_the_probes_of_every_frame() -> None:
+    more = 'base = "https://public.api.bsky.app"\n'
+    text = f'flow = "event"\nseeds = ["#flood"]\nstop.duration = "2h"\n[service]\nprovider = "bluesky"\n{more}'
+    found = course(parse_crawl(text, Path("planned.toml"), vocabulary()), 1)
+    searches = {use.facet: use.calls for use in found.uses}["search"]
+    # Twenty in each of 24 frames, but for the first ones, which know few words.
+    assert 0.75 * 20 * 24 < searches <= 20 * 24
+
+
+@pytest.mark.parametrize("provider", ["x", *long("bluesky", "weibo")])
+def test_plan_of_an_event_predicts_the_requests_of_another_world(provider: str) -> None:
+    length = timedelta(hours=3)
+
+    async def crawl_event(clock: VirtualClock) -> tuple[CrawlPlan, Sequence[Credential], int]:
+        empty = Laboratory(Setup(dialect=provider, world=plans.world(1_001)), clock)
+        planned = world_of(empty.plan('flow = "event"', ["#any"]), plans.world(1_001))
+        laboratory = Laboratory(Setup(dialect=provider, world=planned, tokens=1, app_tokens=1), clock)
+        event = planned_event(planned)
+        assert event is not None
+        plan = laboratory.plan('flow = "event"', [f"#{event.tags[0]}"], 'stop.duration = "3h"')
+        async with laboratory.crawl(plan) as crawled:
+            await laboratory.run(crawled)
+            return plan, laboratory.outside().vault.credentials(), crawled.tally.calls
+
+    plan, credentials, calls = run_virtual(crawl_event, start=plans.world(1).start)
+    inquiry = Inquiry(seeds=1, credentials=tuple(credentials), world=plans.world(1), scope=Scope(length=length))
+    assert likely_course(plan, inquiry).count("calls", length) == pytest.approx(calls, rel=plans.ALLOWED)
 
 
 def test_a_plan_ends_when_the_time_of_the_file_is_over_and_not_when_something_comes_due_next() -> None:

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import sqrt
-from statistics import fmean
+from math import inf, sqrt
+from statistics import fmean, stdev
 
 from msgspec import Struct, structs
 
 from bowerbird.analysis.agreement import wilson_interval
 from bowerbird.analysis.sampling import t_quantile
 
-CLASSES = {"1 h": 1, "3 h": 3, "6 h": 6, "12 h": 12, "1 d": 24, "3 d": 72, "6 d": 144, "12 d": 288, "24 d": 576, "1 y": 8_760}
+_CLASSES = {
+    "1 h": 1,
+    "3 h": 3,
+    "6 h": 6,
+    "12 h": 12,
+    "1 d": 24,
+    "3 d": 72,
+    "6 d": 144,
+    "12 d": 288,
+    "24 d": 576,
+    "1 y": 8_760,
+    "longer": inf,
+}
 """Upper bounds of the mean hours between two posts of an account, as in TwitterEcho's evaluation (Oliveira 2011, table 5.6)."""
-LONGER = "longer"
 PUBLISHED = (0.752, 0.802)
 """The shares that TwitterEcho captured: of all posts, and on average per account."""
 
@@ -58,7 +69,7 @@ def capture_rates(sample: Sequence[AccountPosts]) -> tuple[Captured, ...]:
         return ()
     rates = [_capture_rate("", accounts)]
     least = 0.0
-    for name, most in (*CLASSES.items(), (LONGER, float("inf"))):
+    for name, most in _CLASSES.items():
         if own := [each for each in accounts if least <= each.hours / each.wrote < most]:
             rates.append(_capture_rate(name, own))
         least = most
@@ -68,27 +79,26 @@ def capture_rates(sample: Sequence[AccountPosts]) -> tuple[Captured, ...]:
 def _capture_rate(under: str, accounts: Sequence[AccountPosts]) -> Captured:
     count = len(accounts)
     wrote, had = sum(each.wrote for each in accounts), sum(each.had for each in accounts)
-    share = had / wrote
+    share, shares = had / wrote, [each.had / each.wrote for each in accounts]
     # Accounts were sampled, not posts, and the posts of an account are similar.
     residuals = sum((each.had - share * each.wrote) ** 2 for each in accounts)
     error = sqrt(count / max(count - 1, 1) * residuals) / wrote
-    shares = [each.had / each.wrote for each in accounts]
-    mean = fmean(shares)
-    mean_error = sqrt(sum((each - mean) ** 2 for each in shares) / max(count - 1, 1) / count)
+    mean_error = stdev(shares) / sqrt(count) if count > 1 else 0.0
     return Captured(
         under=under,
         accounts=count,
         wrote=wrote,
         had=had,
         posts=_with_interval(share, error, count),
-        per_account=_with_interval(mean, mean_error, count),
+        per_account=_with_interval(fmean(shares), mean_error, count),
     )
 
 
 def _with_interval(share: float, error: float, accounts: int) -> Part:
     if error == 0 or accounts < 2:
         # Without differences between accounts, only their number limits the interval.
-        return Part(round(share, 4), *wilson_interval(share, accounts))
-    half_width = t_quantile(accounts - 1) * error
-    low, high = max(0.0, share - half_width), min(1.0, share + half_width)
+        low, high = wilson_interval(share, accounts)
+    else:
+        half_width = t_quantile(accounts - 1) * error
+        low, high = max(0.0, share - half_width), min(1.0, share + half_width)
     return Part(round(share, 4), round(low, 4), round(high, 4))

@@ -1,16 +1,19 @@
 """Reconstruct how a post spread: the tree behind a list of reposts and quotes.
 
-Networks report who reposted, but not where that account saw the post. A repost is attributed, in this order, to (1) the repost
-that the service names as its source (Weibo, Bluesky), (2) the account that its text names (Weibo's `//@name:`), (3) the latest
-earlier reposter that the user follows, or the author if the user follows no other, and otherwise (4) to the author, marked as
-unknown.
+Networks report who reposted, but not where that account saw the post. A repost is attributed to the first of these:
+
+- `reported`: the repost that the service names as its source (Weibo, Bluesky)
+- `named`: the account that its text names (Weibo's `//@name:`)
+- `follows`: the latest earlier reposter that the user follows
+- `direct`: the author, whom the user follows, although no earlier reposter
+- `unknown`: the author, if the user found the post in another way or the follows of the user are not known
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import NamedTuple
@@ -25,15 +28,10 @@ class How(StrEnum):
     """The evidence for the source of a step."""
 
     REPORTED = "reported"
-    """The service reports the repost that it came from."""
     NAMED = "named"
-    """The text names the account that it came from."""
     FOLLOWS = "follows"
-    """The user follows an earlier reposter; the latest one is the source."""
     DIRECT = "direct"
-    """The user follows the author, and no earlier reposter."""
     UNKNOWN = "unknown"
-    """The user found the post in another way, or the accounts that the user follows are not known."""
 
 
 class Step(NamedTuple):
@@ -99,7 +97,7 @@ def rebuild(passed: Passed) -> Cascade:
     # The step of each repost and quote that is a post itself.
     own: dict[int, int] = {}
     steps = [Step(passed.author, PostKind.POST, None, passed.post, passed.at, 0, None, 0)]
-    sources, known = deque([0]), {passed.post}
+    sources = deque([0])
     while sources:
         source = sources.popleft()
         step_by_user = {steps[source].user: source}
@@ -112,28 +110,23 @@ def rebuild(passed: Passed) -> Cascade:
                 own[each.as_post] = index
             if each.kind is PostKind.REPOST:
                 step_by_user[each.user] = index
-            if each.kind is PostKind.QUOTE and each.as_post is not None and each.as_post not in known:
-                known.add(each.as_post)
+            else:
                 sources.append(index)
     return Cascade(_order_steps(steps))
 
 
-def order_passings(passings: Iterable[Passing], begun: datetime | None) -> list[Passing]:
+def order_passings(passings: Sequence[Passing], begun: datetime | None) -> list[Passing]:
     """Return the reposts and quotes of one post, oldest first, and only the first repost of each account.
 
     Lists without times are ordered too, newest first: an entry without a time follows the last older entry with one.
     """
-    listed: list[Passing] = []
-    others: list[Passing] = []
-    for each in passings:
-        (others if each.place is None else listed).append(each)
-    listed.sort(key=lambda each: (each.sweep, -(each.place or 0)))
+    listed = sorted((each for each in passings if each.place is not None), key=lambda each: (each.sweep, -(each.place or 0)))
     latest = begun or _LONG_AGO
     moments: list[tuple[datetime, int, Passing]] = []
     for rank, each in enumerate(listed):
         latest = max(latest, each.at or latest)
         moments.append((each.at or latest, rank, each))
-    moments += [(each.at or each.found_at, len(listed), each) for each in others]
+    moments += [(each.at or each.found_at, len(listed), each) for each in passings if each.place is None]
     moments.sort(key=lambda moment: (moment[0], moment[1], moment[2].user))
     # An account may quote a post several times, but repost it only once.
     unique: dict[tuple[int, PostKind, int | None], Passing] = {}
@@ -144,19 +137,16 @@ def order_passings(passings: Iterable[Passing], begun: datetime | None) -> list[
 
 def _after_source(passings: Sequence[Passing]) -> Iterator[Passing]:
     """Yield in the same order, but each after its source: times are only accurate to the second."""
-    to_come = {each.as_post for each in passings if each.as_post is not None}
-    waiting: defaultdict[int, list[Passing]] = defaultdict(list)
+    by_post: dict[int | None, Passing] = {each.as_post: each for each in passings if each.as_post is not None}
+    done: set[Passing] = set()
     for each in passings:
-        if each.via is not None and each.via in to_come and each.via != each.as_post:
-            waiting[each.via].append(each)
-            continue
-        ready = deque([each])
-        while ready:
-            one = ready.popleft()
-            yield one
-            to_come.discard(one.as_post)
-            ready.extend(waiting.pop(one.as_post or 0, ()))
-    yield from (each for circle in waiting.values() for each in circle)
+        chain: list[Passing] = []
+        one: Passing | None = each
+        while one is not None and one not in done:
+            chain.append(one)
+            done.add(one)
+            one = by_post.get(one.via)
+        yield from reversed(chain)
 
 
 def _find_parent(
@@ -170,24 +160,23 @@ def _find_parent(
     """Return the source step of a repost or quote, and the evidence."""
     if passing.via is not None and passing.via in own:
         return own[passing.via], How.REPORTED
-    match = _NAMED.search(passing.words) if passing.words else None
+    match = _NAMED.search(passing.words)
     named = handles.get(match[1]) if match else None
     if named is not None and named in step_by_user and named != passing.user:
         return step_by_user[named], How.NAMED
     earlier = follows.get(passing.user, frozenset()) & step_by_user.keys() - {passing.user}
-    followed = [step_by_user[user] for user in earlier]
-    if not followed:
+    if not earlier:
         return source, How.UNKNOWN
-    latest = max(followed)
+    latest = max(step_by_user[user] for user in earlier)
     return latest, How.DIRECT if latest == source else How.FOLLOWS
 
 
 def _order_steps(steps: Sequence[Step]) -> tuple[Step, ...]:
     """Return the steps by time where it is known, each after its parent."""
-    moments: list[tuple[datetime, int]] = []
-    for index, step in enumerate(steps):
-        above = moments[step.parent][0] if index else _LONG_AGO
-        moments.append((max(above, step.at or above), index))
-    order = [index for _, index in sorted(moments)]
+    times: list[datetime] = []
+    for step in steps:
+        above = times[step.parent] if times else _LONG_AGO
+        times.append(max(above, step.at or above))
+    order = sorted(range(len(steps)), key=lambda index: times[index])
     new_index = {before: after for after, before in enumerate(order)}
     return tuple(steps[index]._replace(parent=new_index[steps[index].parent]) for index in order)

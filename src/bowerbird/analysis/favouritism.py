@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-_EVEN = 1.25
-
 
 def favouritism(weights: Iterable[float]) -> float | None:
     """Return kY(k): k times the sum of squared shares of the k accounts that an account addresses.
@@ -20,6 +18,6 @@ def favouritism(weights: Iterable[float]) -> float | None:
 
 def describe_favouritism(value: float, accounts: int) -> str:
     """Return the meaning of a value, for readers without statistics."""
-    if value < _EVEN:
+    if value < 1.25:
         return f"it speaks to {accounts} accounts, to each about equally often"
     return f"it speaks to {accounts} accounts, as unevenly as if it spoke to only {accounts / value:.1f} of them"

@@ -10,14 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from bowerbird.analysis.languages import (
-    MIN_SECOND_SHARE,
-    MIN_SET_POSTS,
-    SEVERAL,
-    VERSION,
-    Identifier,
-    SetLanguages,
-)
+from bowerbird.analysis.languages import MIN_SECOND_SHARE, MIN_SET_POSTS, SEVERAL, VERSION, Identifier, SetLanguages
 from bowerbird.analysis.variety import MIXED, Variety, classify_variety
 from bowerbird.analysis.variety import VERSION as VARIETY_VERSION
 from bowerbird.model import Judgement, PostKind, Ruling, Seen, Subject
@@ -25,14 +18,11 @@ from bowerbird.model import Judgement, PostKind, Ruling, Seen, Subject
 BY_TEXT = "text"
 BY_POSTS = {"few posts": MIN_SET_POSTS, "some posts": 10, "many posts": 30}
 """Reasons for the label of an account, by the number of posts that counted, the weakest first."""
-_SHOWN_HINTS = 5
+_REASONS = tuple(BY_POSTS)
 
 Evidence = Mapping[str, str | float | None]
 Label = tuple[str, float, Evidence]
 """A value, its confidence, and its evidence."""
-Reviewed = Mapping[tuple[Subject, str], frozenset[str]]
-Posts = Sequence[tuple[str, str]]
-"""Stored id and text of the posts of one author."""
 
 
 class LanguageClassifier:
@@ -50,33 +40,27 @@ class LanguageClassifier:
 
     def judge(self, seen: Seen) -> Ruling:
         authors = _own_posts(seen)
-        self._identifier.observe(text for posts in authors.values() for _, text in posts)
+        self._identifier.observe(text for posts in authors.values() for text in posts.values())
         labels: list[Judgement] = []
         counted: dict[str, int] = {}
         for author, posts in authors.items():
-            texts = [text for _, text in posts]
-            for (post, _), language in zip(posts, self._identifier.identify(texts), strict=True):
+            texts = [*posts.values()]
+            for post, language in zip(posts, self._identifier.identify(texts), strict=True):
                 if language.language is not None:
-                    labels.append(
-                        Judgement(
-                            subject=Subject.POST,
-                            id=post,
-                            value=language.language,
-                            reason=BY_TEXT,
-                            confidence=round(language.confidence, 4),
-                            evidence={
-                                "prior": round(language.prior, 4),
-                                "stream_posts": self._identifier.stream_posts,
-                            },
-                        )
+                    label = Judgement(
+                        subject=Subject.POST,
+                        id=post,
+                        value=language.language,
+                        reason=BY_TEXT,
+                        confidence=round(language.confidence, 4),
+                        evidence={"prior": round(language.prior, 4), "stream_posts": self._identifier.stream_posts},
                     )
+                    labels.append(label)
             languages = self._identifier.identify_set(texts)
             counted[author] = languages.identified
-            by_set = _language_labels(languages)
-            labels += _label_account(seen, self.name, author, counted[author], by_set)
-        reviewed = {(Subject.POST, post): frozenset({BY_TEXT}) for posts in authors.values() for post, _ in posts}
-        reviewed |= _reviewed_accounts(seen, counted)
-        return Ruling(judgements=tuple(labels), reviewed=reviewed)
+            labels += _label_account(seen, self.name, author, counted[author], _language_labels(languages))
+        reviewed = {(Subject.POST, post): frozenset({BY_TEXT}) for posts in authors.values() for post in posts}
+        return Ruling(judgements=tuple(labels), reviewed=reviewed | _reviewed_accounts(seen, counted))
 
 
 class VarietyClassifier:
@@ -92,13 +76,12 @@ class VarietyClassifier:
         labels: list[Judgement] = []
         counted: dict[str, int] = {}
         for author, posts in _own_posts(seen).items():
-            texts = [text for _, text in posts]
+            texts = [*posts.values()]
             languages = self._identifier.identify_set(texts)
             variety = classify_variety(texts, languages)
             # A set that is not Portuguese withdraws the label of earlier, fewer posts.
             counted[author] = variety.posts or languages.identified
-            by_set = _variety_labels(variety)
-            labels += _label_account(seen, self.name, author, counted[author], by_set)
+            labels += _label_account(seen, self.name, author, counted[author], _variety_labels(variety))
         return Ruling(judgements=tuple(labels), reviewed=_reviewed_accounts(seen, counted))
 
 
@@ -109,14 +92,13 @@ def create_classifiers(names: Collection[str]) -> Sequence[LanguageClassifier | 
     return [each for each in classifiers if each.name in names]
 
 
-def _own_posts(seen: Seen) -> Mapping[str, Posts]:
-    """Posts that a page may speak for, by their author's stored id."""
-    authors: dict[str, list[tuple[str, str]]] = {}
+def _own_posts(seen: Seen) -> Mapping[str, Mapping[str, str]]:
+    """Return the texts that a page may speak for, by their author's and their own stored id."""
+    opted_out = {user for user, profile in seen.profiles.items() if profile.opts_out}
+    authors: dict[str, dict[str, str]] = {}
     for post_id, author, post in seen.posts():
-        profile = seen.profiles.get(author)
-        is_hidden = author in seen.hidden or (profile is not None and profile.opts_out)
-        if post.kind is not PostKind.REPOST and post.text and not is_hidden:
-            authors.setdefault(author, []).append((post_id, post.text))
+        if post.kind is not PostKind.REPOST and post.text and author not in opted_out | seen.hidden:
+            authors.setdefault(author, {})[post_id] = post.text
     return authors
 
 
@@ -126,16 +108,14 @@ def _language_labels(languages: SetLanguages) -> Iterator[Label]:
     evidence: Evidence = {"posts": languages.posts, "identified": languages.identified, "shares": shares}
     if languages.language == SEVERAL:
         yield SEVERAL, 1.0 - max(languages.shares.values()), evidence
-        for name, share in languages.shares.items():
-            if share >= MIN_SECOND_SHARE:
-                yield name, share, evidence
-    elif languages.language is not None:
-        yield languages.language, languages.shares[languages.language], evidence
+    for name, share in languages.shares.items():
+        if name == languages.language or (languages.language == SEVERAL and share >= MIN_SECOND_SHARE):
+            yield name, share, evidence
 
 
 def _variety_labels(variety: Variety) -> Iterator[Label]:
     if variety.variety is not None:
-        largest = variety.evidence[:_SHOWN_HINTS]
+        largest = variety.evidence[:5]
         hints = "; ".join(f"{each.hint} {each.weight:+.1f} ({', '.join(each.examples)})" for each in largest)
         confidence = variety.rarer_share if variety.variety == MIXED else variety.confidence
         yield variety.variety, confidence, {"score": variety.score, "posts": variety.posts, "hints": hints}
@@ -144,26 +124,24 @@ def _variety_labels(variety: Variety) -> Iterator[Label]:
 def _label_account(seen: Seen, judge: str, author: str, posts: int, labels: Iterable[Label]) -> Iterator[Judgement]:
     """Yield the labels by so many posts, unless the account has a label by more."""
     strength = _strength(posts)
-    earlier = seen.before.get((Subject.USER, author), ())
-    strongest = max((each.strength for each in earlier if each.judge == judge), default=0)
-    if not strength or strongest > strength:
-        return
-    for value, confidence, evidence in labels:
-        yield Judgement(
-            subject=Subject.USER,
-            id=author,
-            value=value,
-            reason=tuple(BY_POSTS)[strength - 1],
-            confidence=round(confidence, 4),
-            strength=strength,
-            evidence=evidence,
-        )
+    earlier = [each.strength for each in seen.before.get((Subject.USER, author), ()) if each.judge == judge]
+    if strength and strength >= max(earlier, default=0):
+        for value, confidence, evidence in labels:
+            yield Judgement(
+                subject=Subject.USER,
+                id=author,
+                value=value,
+                reason=_REASONS[strength - 1],
+                confidence=round(confidence, 4),
+                strength=strength,
+                evidence=evidence,
+            )
 
 
-def _reviewed_accounts(seen: Seen, counted: Mapping[str, int]) -> Reviewed:
+def _reviewed_accounts(seen: Seen, counted: Mapping[str, int]) -> dict[tuple[Subject, str], frozenset[str]]:
     """Return the reasons for labels by as many or fewer posts: unless repeated, these are withdrawn."""
-    reviewed = {(Subject.USER, author): frozenset(tuple(BY_POSTS)[: _strength(posts)]) for author, posts in counted.items()}
-    opted_out = {(Subject.USER, user): frozenset(BY_POSTS) for user, profile in seen.accounts() if profile.opts_out}
+    reviewed = {(Subject.USER, author): frozenset(_REASONS[: _strength(posts)]) for author, posts in counted.items()}
+    opted_out = {(Subject.USER, user): frozenset(_REASONS) for user, profile in seen.accounts() if profile.opts_out}
     return reviewed | opted_out
 
 

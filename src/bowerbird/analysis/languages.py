@@ -58,8 +58,6 @@ _STREAM_WEIGHT, _ACCOUNT_WEIGHT, _SET_WEIGHT = 50.0, 3.0, 1.0
 """How many posts the starting point of each estimate counts as (Dirichlet prior)."""
 _MIN_STREAM_POSTS, _STREAM_SAMPLE = 200, 2_000
 _EM_STEPS = 25
-_HALF = 0.5
-_CACHED_POSTS = 5_000
 
 _ENDINGS = "com|org|net|info|edu|gov|eu|io|co|ly|me|tv|be|gl|fm|app|dev|uk|us|de|fr|es|it|pt|br|jp|ru|pl"
 _LINK = re.compile(
@@ -84,23 +82,19 @@ _REPEATED = re.compile(r"([^\W\d_])\1{2,}")
 _SPACE = re.compile(r"\s+")
 
 
-def clean(text: str) -> str:
+def clean(text: str, *, keeps_hashtags: bool = False) -> str:
     """Return the text without links, mentions, hashtags, emoji and repost marks, on one line."""
-    return _strip(text)
+    text = unescape(normalize_unicode("NFC", text[:MAX_LENGTH]))
+    text = _HASHTAG.sub(r" \1 " if keeps_hashtags else " ", _MENTION.sub(" ", _LINK.sub(" ", text)))
+    return _SPACE.sub(" ", _EMOJI.sub(" ", _REPOST.sub(" ", text))).strip()
 
 
 def normalize(text: str) -> str:
     """Return the words to identify a language by: lower case, without laughter or punctuation."""
-    words = _words(_strip(text))
+    words = _words(clean(text))
     if sum(map(str.isalpha, words)) < _FEW_LETTERS and ("#" in text or "$" in text):
-        words = _words(_strip(text, keeps_hashtags=True))
+        words = _words(clean(text, keeps_hashtags=True))
     return words
-
-
-def _strip(text: str, *, keeps_hashtags: bool = False) -> str:
-    text = unescape(normalize_unicode("NFC", text[:MAX_LENGTH]))
-    text = _HASHTAG.sub(r" \1 " if keeps_hashtags else " ", _MENTION.sub(" ", _LINK.sub(" ", text)))
-    return _SPACE.sub(" ", _EMOJI.sub(" ", _REPOST.sub(" ", text))).strip()
 
 
 def _words(text: str) -> str:
@@ -114,7 +108,6 @@ class PostLanguage(Struct, frozen=True):
     likely: str | None
     """Most likely language; None for a post with fewer than four letters."""
     confidence: float
-    """Probability of that language."""
     prior: float = 0.0
     """Probability of that language before the post was looked at, from the stream and the account."""
 
@@ -132,7 +125,6 @@ class SetLanguages(Struct, frozen=True, kw_only=True):
     """Estimated share of each language above 1 %, the largest first. Cautious: one more post, in all
     languages alike, is counted in, so that few posts cannot give a share of 1."""
     posts: int
-    """Number of posts in the set."""
     identified: int
     """Number of these with enough letters."""
     by_post: tuple[str | None, ...]
@@ -147,7 +139,7 @@ class Identifier:
     """
 
     def __init__(self) -> None:
-        self._probabilities = lru_cache(maxsize=_CACHED_POSTS)(_probabilities)
+        self._probabilities = lru_cache(maxsize=5_000)(_probabilities)
         self._sample: dict[str, Floats] = {}
         self._observed = 0
         self._fitted = 0
@@ -210,7 +202,7 @@ class Identifier:
         if len(posts) >= MIN_SET_POSTS:
             if shares[order[1]] >= MIN_SECOND_SHARE:
                 language = SEVERAL
-            elif shares[order[0]] > _HALF:
+            elif shares[order[0]] > 0.5:
                 language = LANGUAGES[order[0]]
         named = {LANGUAGES[each]: round(float(shares[each]), 4) for each in order if shares[each] > 0.01}
         return SetLanguages(language=language, shares=named, posts=len(rows), identified=len(posts), by_post=by_post)

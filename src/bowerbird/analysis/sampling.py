@@ -15,8 +15,10 @@ from hashlib import blake2b
 from heapq import nlargest
 from itertools import pairwise
 from math import inf, log, sqrt
-from statistics import fmean, median, variance
+from statistics import fmean, median, pvariance, variance
 from typing import NamedTuple
+
+from bowerbird.analysis.agreement import Z, wilson_interval
 
 Value = Callable[[str, int], float | None]
 """The value of an account by its key and its degree; None if it is unknown."""
@@ -28,7 +30,6 @@ MIN_ACCOUNTS = 30
 MIN_BATCHES, MAX_BATCHES = 4, 20
 _BATCH_LENGTH = 10
 """Length of a batch in autocorrelation times, so that the means of batches are nearly independent."""
-_Z = 1.959964
 
 
 class Contribution(NamedTuple):
@@ -94,16 +95,16 @@ def walks(
     """
     by_walker: defaultdict[int, list[tuple[float, Observation]]] = defaultdict(list)
     for walker, clock, node, degree in trace:
-        parts = []
-        for key, each in ((node, degree), *around(node)):
-            if (number := value(key, each)) is not None and each + jump > 0:
-                parts.append(Contribution(key, number, step_weight(each, jump, is_uniform=is_uniform)))
-        if not parts:
-            continue
-        parts = [part._replace(weight=part.weight / len(parts)) for part in parts]
-        total = sum(part.weight for part in parts)
-        mean_value = sum(part.value * part.weight for part in parts) / total
-        by_walker[walker].append((clock, Observation(mean_value, total, tuple(parts))))
+        accounts = [(key, number) for key, number in ((node, degree), *around(node)) if number + jump > 0]
+        known = [(key, number, found) for key, number in accounts if (found := value(key, number)) is not None]
+        parts = [
+            Contribution(key, found, step_weight(number, jump, is_uniform=is_uniform) / len(known))
+            for key, number, found in known
+        ]
+        if parts:
+            weight = sum(part.weight for part in parts)
+            mean_value = sum(part.value * part.weight for part in parts) / weight
+            by_walker[walker].append((clock, Observation(mean_value, weight, tuple(parts))))
     return [[each for _, each in sorted(steps)] for _, steps in sorted(by_walker.items())]
 
 
@@ -124,28 +125,20 @@ def until_slowest_walker(trace: Trace, pending: Sequence[float] = ()) -> list[tu
         lost = median(pending) / 2
         next_step = min(clock for clock in pending if clock >= lost)
         return [step for step in steps if step[1] < next_step]
-    last: defaultdict[int, float] = defaultdict(float)
-    for walker, clock, _, _ in steps:
-        last[walker] = max(last[walker], clock)
+    last = {walker: clock for walker, clock, _, _ in sorted(steps)}
     end = min(last.values(), default=0.0)
     return [step for step in steps if step[1] <= end]
 
 
-def without_burn_in(taken: Sequence[Walk], share: float = 0.1) -> list[Walk]:
-    """Return the walks without their first steps, which depend on where the walks started."""
-    return [walk[int(len(walk) * share) :] for walk in taken]
+def without_burn_in(taken: Sequence[Walk]) -> list[Walk]:
+    """Return the walks without their first tenth, which depends on where the walks started."""
+    return [walk[len(walk) // 10 :] for walk in taken]
 
 
 def mean(taken: Iterable[Walk]) -> float:
     """Return the weighted mean over all steps, which estimates the plain mean over all nodes."""
-    total = weights = 0.0
-    for walk in taken:
-        for each in walk:
-            total += each.value * each.weight
-            weights += each.weight
-    if not weights:
-        raise ValueError("a mean needs at least one step")
-    return total / weights
+    steps = [each for walk in taken for each in walk]
+    return sum(each.value * each.weight for each in steps) / sum(each.weight for each in steps)
 
 
 def estimate(taken: Sequence[Walk]) -> Estimate:
@@ -153,44 +146,36 @@ def estimate(taken: Sequence[Walk]) -> Estimate:
     parts = [walk for walk in taken if walk]
     parts = batches(parts[0]) if len(parts) == 1 else parts
     between = jackknife(parts)
-    if len(parts) < 2:
+    contributions = [each for walk in parts for step in walk for each in step.parts]
+    if len(parts) < 2 or not contributions:
         return between
     value, quantile = between.value, t_quantile(len(parts) - 1)
     pulls: defaultdict[str, float] = defaultdict(float)
     weights: defaultdict[str, float] = defaultdict(float)
-    is_share = True
-    for part in (part for walk in parts for each in walk for part in each.parts):
-        pulls[part.account] += part.weight * (part.value - value)
-        weights[part.account] += part.weight
-        is_share = is_share and part.value in (0.0, 1.0)
-    if not weights:
-        return between
+    for each in contributions:
+        pulls[each.account] += each.weight * (each.value - value)
+        weights[each.account] += each.weight
     # The accounts as the sample, because each may have been visited many times.
-    by_account = sqrt(sum(pull * pull for pull in pulls.values())) / sum(weights.values())
-    error = max(between.error, by_account)
-    if not is_share:
+    total = sum(weights.values())
+    error = max(between.error, sqrt(sum(pull * pull for pull in pulls.values())) / total)
+    if not all(each.value in (0.0, 1.0) for each in contributions):
         return Estimate(value, error, value - quantile * error, value + quantile * error)
-    # Wilson's interval, which is not empty at 0 and 1, for as many accounts of equal weight as would
-    # give as much information (Kish).
-    size = sum(weights.values()) ** 2 / sum(each * each for each in weights.values())
+    # A share: Wilson's interval for as many accounts of equal weight as would give as much information (Kish).
+    size = total**2 / sum(each * each for each in weights.values())
     size = min(value * (1 - value) / error**2, size) if error else size
-    extra = quantile * quantile / size
-    middle = (value + extra / 2) / (1 + extra)
-    half_width = quantile / (1 + extra) * sqrt(value * (1 - value) / size + extra / (4 * size))
-    # Rounding errors may exceed the possible range.
-    low, high = max(middle - half_width, 0.0), min(middle + half_width, 1.0)
+    low, high = wilson_interval(value, size, quantile)
     return Estimate(value, error, min(low, value), max(high, value))
 
 
 def jackknife(parts: Sequence[Walk]) -> Estimate:
     """Return the mean of all parts, with the error from leaving out each part in turn."""
-    if len(parts) < 2:
+    count = len(parts)
+    if count < 2:
         return Estimate(mean(parts), inf, -inf, inf)
     sums = [(sum(each.value * each.weight for each in part), sum(each.weight for each in part)) for part in parts]
-    total, weights = sum(each[0] for each in sums), sum(each[1] for each in sums)
+    total, weights = (sum(column) for column in zip(*sums, strict=True))
     left_out = [(total - own) / (weights - weight) for own, weight in sums]
-    count = len(parts)
-    error = sqrt((count - 1) / count * sum((each - fmean(left_out)) ** 2 for each in left_out))
+    error = sqrt((count - 1) * pvariance(left_out))
     value, half_width = total / weights, t_quantile(count - 1) * error
     return Estimate(value, error, value - half_width, value + half_width)
 
@@ -212,7 +197,7 @@ def autocorrelation_time(walk: Walk, longest: float = inf) -> float:
     # Imported here so that commands that only read a store start without NumPy.
     import numpy as np
 
-    pulls = np.array(_deviations(walk, mean([walk]), 1.0))
+    pulls = np.array(_deviations(walk, mean([walk])))
     variance_sum = float(pulls @ pulls)
     time, pair = -1.0, inf
     for lag in range(0, len(pulls) - 1 if variance_sum else 0, 2):
@@ -224,10 +209,10 @@ def autocorrelation_time(walk: Walk, longest: float = inf) -> float:
     return max(time, 1.0)
 
 
-def geweke(taken: Sequence[Walk], first: float = 0.1, last: float = 0.5) -> float:
+def geweke(taken: Sequence[Walk]) -> float:
     """Return the difference between the first tenth and the last half of the walks, in standard errors."""
-    begins = [walk[: int(len(walk) * first)] for walk in taken]
-    ends = [walk[int(len(walk) * (1 - last)) :] for walk in taken]
+    begins = [walk[: len(walk) // 10] for walk in taken]
+    ends = [walk[len(walk) // 2 :] for walk in taken]
     if not any(begins) or not any(ends):
         return inf
     early, late = estimate(begins), estimate(ends)
@@ -243,11 +228,11 @@ def r_hat(taken: Sequence[Walk]) -> float:
     length = min(map(len, taken), default=0)
     if length < 2:
         return inf
-    mean_weight = fmean(each.weight for walk in taken for each in walk)
-    series = [_deviations(walk[-length:], mean(taken), mean_weight) for walk in taken]
+    average = mean(taken)
+    series = [_deviations(walk[-length:], average) for walk in taken]
     within = fmean(variance(each) for each in series)
     between = variance([fmean(each) for each in series])
-    return sqrt((length - 1) / length + _ratio(between, within)) if between or within else 1.0
+    return sqrt((length - 1) / length + _ratio(between, within))
 
 
 def convergence(taken: Sequence[Walk]) -> Convergence:
@@ -274,7 +259,7 @@ def t_quantile(freedom: int) -> float:
     """Return the two-sided 95 % quantile of Student's t (Cornish and Fisher's expansion, accurate from 3 on)."""
     if freedom < 3:
         return {1: 12.706, 2: 4.303}.get(freedom, inf)
-    z, n = _Z, float(freedom)
+    z, n = Z, float(freedom)
     return (
         z
         + (z**3 + z) / (4 * n)
@@ -284,9 +269,9 @@ def t_quantile(freedom: int) -> float:
     )
 
 
-def _deviations(walk: Walk, middle: float, mean_weight: float) -> list[float]:
+def _deviations(walk: Walk, middle: float) -> list[float]:
     """Return how far each step pulls the weighted mean away from `middle`."""
-    return [each.weight * (each.value - middle) / mean_weight for each in walk]
+    return [each.weight * (each.value - middle) for each in walk]
 
 
 def _ratio(difference: float, spread: float) -> float:

@@ -1,26 +1,24 @@
-"""Read a series of numbers over time from a CSV file, and correlate two series at several lags."""
+"""Correlate two series of numbers at several lags, and read a series over time from a CSV file."""
 
 from __future__ import annotations
 
 import csv
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from io import StringIO
 from math import atanh, sqrt, tanh
+from statistics import correlation
 
 from msgspec import Struct
 
+from bowerbird.analysis.agreement import Z
 from bowerbird.errors import UserError
 
 MAX_BYTES = 1_000_000
 MAX_ROWS = 20_000
-_MONTH = re.compile(r"\d{4}-\d{2}")
 _FORMAT = "use a CSV file with two columns, a time and a number, such as `2026-03-01,12.5`"
-_Z = 1.959964
-"""For 95 % intervals."""
-_MIN_PAIRS = 4
-"""With fewer pairs an interval has no meaning."""
 _FEW_PAIRS = 10
 """With fewer pairs almost any correlation occurs by chance."""
 _STRENGTHS = ((0.7, "very strong"), (0.5, "strong"), (0.3, "moderate"), (0.0, "weak"))
@@ -89,10 +87,10 @@ def correlate(first: Mapping[int, float], second: Mapping[int, float], max_lag: 
     """Return the correlations for every lag from `-max_lag` to `max_lag`; both series map a step in time to a number."""
     correlations = []
     for lag in range(-max_lag, max_lag + 1):
-        steps = [step for step in sorted(first) if step + lag in second]
-        ones, others = [first[step] for step in steps], [second[step + lag] for step in steps]
-        lagged = Lagged(lag=lag, pairs=len(steps), pearson=pearson(ones, others), spearman=spearman(ones, others))
-        correlations.append(lagged)
+        pairs = [(first[step], second[step + lag]) for step in sorted(first) if step + lag in second]
+        ones, others = [one for one, _ in pairs], [other for _, other in pairs]
+        pearson, spearman = coefficient(ones, others), coefficient(ones, others, by_rank=True)
+        correlations.append(Lagged(lag=lag, pairs=len(pairs), pearson=pearson, spearman=spearman))
     return correlations
 
 
@@ -115,32 +113,28 @@ def strongest(by_measure: Mapping[str, Sequence[Lagged]]) -> Strongest | None:
     return Strongest(measure=measure, lag=each.lag, pairs=each.pairs, value=value, tried=len(tried))
 
 
-def pearson(ones: Sequence[float], others: Sequence[float]) -> Coefficient | None:
-    """Return Pearson's coefficient, or None for fewer than four pairs or a constant series."""
-    value = _product_moment(ones, others)
-    return None if value is None else _with_interval(value, len(ones), 1.0)
-
-
-def spearman(ones: Sequence[float], others: Sequence[float]) -> Coefficient | None:
-    """Return Spearman's coefficient, or None for fewer than four pairs or a constant series."""
-    value = _product_moment(ranks(ones), ranks(others))
+def coefficient(ones: Sequence[float], others: Sequence[float], *, by_rank: bool = False) -> Coefficient | None:
+    """Return Pearson's coefficient, or Spearman's by rank; None for fewer than four pairs or a constant series."""
+    # The mean of equal numbers may differ from them by rounding, which would hide that a series is constant.
+    if len(ones) < 4 or min(ones) == max(ones) or min(others) == max(others):
+        return None
+    if by_rank:
+        ones, others = ranks(ones), ranks(others)
+    value = correlation(ones, others)
+    if abs(value) >= 1 - 1e-12:
+        exact = round(value, 4)
+        return Coefficient(exact, exact, exact)
     # Ranks vary a little more than numbers (Bonett and Wright).
-    return None if value is None else _with_interval(value, len(ones), sqrt(1 + value * value / 2))
+    widening = sqrt(1 + value * value / 2) if by_rank else 1.0
+    half_width = Z * widening / sqrt(len(ones) - 3)
+    low, high = (round(tanh(atanh(value) + sign * half_width), 4) for sign in (-1, 1))
+    return Coefficient(round(value, 4), low, high)
 
 
 def ranks(values: Sequence[float]) -> list[float]:
     """Return ranks from 1; equal values share the mean of their ranks."""
-    order = sorted(range(len(values)), key=lambda place: values[place])
-    ranked = [0.0] * len(values)
-    begin = 0
-    while begin < len(order):
-        end = begin
-        while end + 1 < len(order) and values[order[end + 1]] == values[order[begin]]:
-            end += 1
-        for place in order[begin : end + 1]:
-            ranked[place] = (begin + end) / 2 + 1
-        begin = end + 1
-    return ranked
+    ordered = sorted(values)
+    return [(bisect_left(ordered, value) + bisect_right(ordered, value) + 1) / 2 for value in values]
 
 
 def two_places(value: float) -> str:
@@ -148,110 +142,57 @@ def two_places(value: float) -> str:
     return f"{round(value, 2) + 0.0:.2f}"
 
 
-def _product_moment(ones: Sequence[float], others: Sequence[float]) -> float | None:
-    n = len(ones)
-    # Rounding of the mean would hide that a series is constant.
-    if n < _MIN_PAIRS or min(ones) == max(ones) or min(others) == max(others):
-        return None
-    mean, other_mean = sum(ones) / n, sum(others) / n
-    above, other_above = [one - mean for one in ones], [other - other_mean for other in others]
-    spread = sqrt(sum(each * each for each in above)) * sqrt(sum(each * each for each in other_above))
-    if spread == 0:
-        return None
-    return max(-1.0, min(1.0, sum(one * other for one, other in zip(above, other_above, strict=True)) / spread))
+def read_series(body: bytes) -> tuple[str, dict[datetime, float]]:
+    """Return the heading of the second column, if there is one, and the numbers by time.
 
-
-def _with_interval(value: float, n: int, widening: float) -> Coefficient:
-    if abs(value) >= 1 - 1e-12:
-        return Coefficient(round(value, 4), round(value, 4), round(value, 4))
-    half_width = _Z * widening / sqrt(n - 3)
-    middle = atanh(value)
-    return Coefficient(round(value, 4), round(tanh(middle - half_width), 4), round(tanh(middle + half_width), 4))
-
-
-def column_name(body: bytes) -> str:
-    """Return the heading of the second column; empty if the file has none or cannot be read."""
-    text = body[:MAX_BYTES].decode("utf-8-sig", errors="replace")
-    separator = _separator(text)
-    try:
-        row = next(csv.reader(StringIO(text.partition("\n")[0]), delimiter=separator), [])
-    except csv.Error:
-        return ""
-    return row[1].strip() if len(row) > 1 and _is_heading(row, separator) else ""
-
-
-def read_series(body: bytes) -> dict[datetime, float]:
-    """Return the numbers by time, in UTC unless a time has a zone; raise `UserError` with the line that is invalid."""
-    if len(body) > MAX_BYTES:
-        raise UserError(f"the file has {len(body):,} bytes; the maximum is {MAX_BYTES:,}")
+    Times are in UTC unless they have a zone. Raise `UserError` with the line that is invalid.
+    """
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UserError(f"the file is not text in UTF-8; {_FORMAT}") from error
-    if "\0" in text:
-        raise UserError(f"the file is not text; {_FORMAT}")
-    separator = _separator(text)
+    first_line = next((line for line in text.splitlines() if line.strip()), "")
+    separator = next((each for each in (";", "\t") if each in first_line), ",")
+    # With another separator, a comma is the decimal point.
+    decimal_point = "." if separator == "," else ","
     reader = csv.reader(StringIO(text), delimiter=separator)
+    heading = ""
+    series: dict[datetime, float] = {}
     try:
-        rows = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
+        for number, row in enumerate(row for row in reader if any(cell.strip() for cell in row)):
+            written_time, written_value = [*map(str.strip, row), ""][:2]
+            time, value = _parse_time(written_time), _parse_number(written_value, decimal_point)
+            if number == 0 and time is None and value is None:
+                heading = written_value
+                continue
+            place = f"in line {reader.line_num}"
+            if time is None:
+                raise UserError(f"invalid time {written_time[:40]!r} {place}; use 2026-03-01, 2026-03-01 18:00 or 2026-03")
+            # Larger numbers and `nan` cannot be compared.
+            if value is None or not abs(value) < 1e15:
+                raise UserError(f"invalid number {written_value[:40]!r} {place}; {_FORMAT}")
+            if time in series:
+                raise UserError(f"duplicate time {written_time!r} {place}; use each time once")
+            series[time] = value
     except csv.Error as error:
         raise UserError(f"invalid line {reader.line_num} ({error}); {_FORMAT}") from error
-    if rows and _is_heading(rows[0][1], separator):
-        del rows[0]
-    if len(rows) > MAX_ROWS:
-        raise UserError(f"the file has more than {MAX_ROWS:,} rows; sum them up by day or month first")
-    series: dict[datetime, float] = {}
-    for number, row in rows:
-        time, value = _parse_row(row, number, separator)
-        if time in series:
-            raise UserError(f"duplicate time {row[0].strip()!r} in line {number}; use each time once")
-        series[time] = value
     if not series:
         raise UserError(f"the file has no rows; {_FORMAT}")
-    return series
+    if len(series) > MAX_ROWS:
+        raise UserError(f"the file has more than {MAX_ROWS:,} rows; sum them up by day or month first")
+    return heading, series
 
 
-def _separator(text: str) -> str:
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    # With another separator, a comma is the decimal point.
-    return next((each for each in (";", "\t") if each in first), ",")
-
-
-def _is_heading(row: list[str], separator: str) -> bool:
-    """Return True if neither a time nor a number can be read from the row."""
-    if len(row) < 2:
-        return True
-    return _parse_time(row[0]) is None and _parse_number(row[1], separator) is None
-
-
-def _parse_number(written: str, separator: str) -> float | None:
+def _parse_number(text: str, decimal_point: str) -> float | None:
     try:
-        return float(written if separator == "," else written.replace(",", "."))
+        return float(text.replace(decimal_point, "."))
     except ValueError:
         return None
 
 
-def _parse_row(row: list[str], line: int, separator: str) -> tuple[datetime, float]:
-    if len(row) < 2:
-        raise UserError(f"line {line} has one column; {_FORMAT}")
-    time = _parse_time(row[0])
-    if time is None:
-        raise UserError(f"invalid time {row[0].strip()[:40]!r} in line {line}; use 2026-03-01, 2026-03-01 18:00 or 2026-03")
-    written = row[1].strip()
-    value = _parse_number(written, separator)
-    if value is None:
-        raise UserError(f"invalid number {written[:40]!r} in line {line}")
-    if not abs(value) < 1e15:
-        raise UserError(f"invalid number {written[:40]!r} in line {line}: it cannot be compared")
-    return time, value
-
-
-def _parse_time(written: str) -> datetime | None:
-    text = written.strip()
-    if not re.match(r"\d{4}-", text):
-        return None
+def _parse_time(text: str) -> datetime | None:
     try:
-        time = datetime.fromisoformat(f"{text}-01" if _MONTH.fullmatch(text) else text)
+        time = datetime.fromisoformat(f"{text}-01" if re.fullmatch(r"\d{4}-\d{2}", text) else text)
         return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
     except (ValueError, OverflowError):
         return None

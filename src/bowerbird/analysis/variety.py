@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -34,7 +34,6 @@ MIXED = "mixed"
 VERSION = "3"
 """Changes with the hints, the weights and the rules of this module. Labels record it."""
 
-_HALF = 0.5
 _SCALE = 1.8
 _MIN_CONFIDENCE = 0.75
 _CLEAR_SCORE = 1.0
@@ -42,7 +41,6 @@ _CLEAR_SCORE = 1.0
 _MIN_CLEAR_POSTS = 10
 _MIXED_SHARE = 0.4
 """Share of the rarer variety among at least ten clear posts from which on a set is mixed."""
-_EXAMPLES = 3
 
 FoundHint = tuple[str, str]
 """The name of a hint and the words that show it."""
@@ -70,7 +68,6 @@ class Evidence(Struct, frozen=True):
     """One hint that counted."""
 
     hint: str
-    count: int
     weight: float
     """What it adds to A - B; negative for Brazil."""
     examples: tuple[str, ...]
@@ -106,7 +103,7 @@ def classify_variety(texts: Sequence[str], languages: SetLanguages) -> Variety:
 def portuguese_posts(texts: Sequence[str], languages: SetLanguages) -> list[str]:
     """Return the Portuguese posts of a set; none if the set as a whole is not Portuguese."""
     shares = languages.shares
-    is_portuguese = shares.get("pt", 0.0) > _HALF and shares.get("gl", 0.0) < MIN_SECOND_SHARE
+    is_portuguese = shares.get("pt", 0.0) > 0.5 and shares.get("gl", 0.0) < MIN_SECOND_SHARE
     if languages.identified < MIN_SET_POSTS or not is_portuguese:
         return []
     return [text for text, name in zip(texts, languages.by_post, strict=True) if name == "pt"]
@@ -114,26 +111,24 @@ def portuguese_posts(texts: Sequence[str], languages: SetLanguages) -> list[str]
 
 def weigh_hints(posts: Sequence[Sequence[FoundHint]], weights: Mapping[str, float]) -> Variety:
     """Return the variety of Portuguese posts whose hints are given."""
-    examples: dict[str, Counter[str]] = {}
-    european = brazilian = 0
+    examples: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    post_scores = []
     for post in posts:
         counts = Counter(name for name, _ in post)
-        score = sum(weights[name] * sqrt(count) for name, count in counts.items())
-        european += score >= _CLEAR_SCORE
-        brazilian += score <= -_CLEAR_SCORE
+        post_scores.append(sum(weights[name] * sqrt(count) for name, count in counts.items()))
         for name, words in post:
-            examples.setdefault(name, Counter())[words] += 1
+            examples[name][words] += 1
     evidence = [
         Evidence(
             hint=name,
-            count=words.total(),
             weight=round(weights[name] * sqrt(words.total()), 3),
-            examples=tuple(each for each, _ in words.most_common(_EXAMPLES)),
+            examples=tuple(each for each, _ in words.most_common(3)),
         )
         for name, words in examples.items()
         if weights[name]
     ]
     evidence.sort(key=lambda each: (-abs(each.weight), each.hint))
+    european, brazilian = (sum(side * each >= _CLEAR_SCORE for each in post_scores) for side in (1, -1))
     total = sum(abs(each.weight) for each in evidence)
     score = _SCALE * sum(each.weight for each in evidence) / sqrt(total + 1)
     confidence = 1 / (1 + exp(-abs(score)))
@@ -154,7 +149,6 @@ def weigh_hints(posts: Sequence[Sequence[FoundHint]], weights: Mapping[str, floa
 
 
 _WORD = re.compile(r"[a-zà-öø-ÿ]+(?:-[a-zà-öø-ÿ]+)*")
-_EDGES = " .!?…,;:"
 
 
 @cache
@@ -187,7 +181,7 @@ def find_hints(text: str) -> tuple[FoundHint, ...]:
     found = [(name, word) for word in _WORD.findall(text) for name in _hints_of_word(word)]
     for name, hint in hints().items():
         for pattern in hint.patterns:
-            found += [(name, match.group().strip(_EDGES)) for match in pattern.finditer(text)]
+            found += [(name, match.group().strip(" .!?…,;:")) for match in pattern.finditer(text)]
     return tuple(found)
 
 
@@ -195,9 +189,7 @@ def find_hints(text: str) -> tuple[FoundHint, ...]:
 def _hints_of_word(word: str) -> tuple[str, ...]:
     """A word that is listed counts for its hint only, whatever its spelling."""
     listed = tuple(hint.name for hint in hints().values() if word in hint.words)
-    if listed:
-        return listed
-    return tuple(hint.name for hint in hints().values() if any(pattern.fullmatch(word) for pattern in hint.spellings))
+    return listed or tuple(hint.name for hint in hints().values() if any(each.fullmatch(word) for each in hint.spellings))
 
 
 # The published reference: Oliveira 2011, section 3.4.5. First, the letters of all posts are ordered

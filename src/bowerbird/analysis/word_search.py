@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
@@ -16,7 +16,6 @@ _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\u
 """Thai, Lao, Burmese, Khmer, Japanese and Chinese letters: blanks do not separate these words."""
 _WORD = re.compile(rf"(?:\w[{MARKS}]*)+")
 _REPEATED = re.compile(r"(.)\1+")
-_CACHE_SIZE = 200_000
 
 
 def word_pattern(words: Sequence[str]) -> re.Pattern[str]:
@@ -54,14 +53,13 @@ class Spellings:
 
     def __init__(self, words: Sequence[str]) -> None:
         self._known = {" ".join(word.casefold().removeprefix("#").split()) for word in words}
-        folded = map(fold_spelling, words)
         # One letter, such as that of `C++`, resembles too much.
-        self._folded = {word for word in folded if len(word) > 1}
+        self._folded = {folded for word in words if len(folded := fold_spelling(word)) > 1}
         self._phrases = [[fold_spelling(each) for each in word.split()] for word in words if len(word.split()) > 1]
         self._lengths = sorted({len(word.split()) for word in words} | {1})
-        self._is_near = lru_cache(maxsize=_CACHE_SIZE)(self._resembles_known)
+        self._is_near = lru_cache(maxsize=200_000)(self._resembles_known)
         self._authors: defaultdict[str, set[int]] = defaultdict(set)
-        self._posts: defaultdict[str, int] = defaultdict(int)
+        self._posts: Counter[str] = Counter()
 
     def add(self, text: str, author: int) -> None:
         """Count the near spellings in a post."""
@@ -95,21 +93,18 @@ def _is_similar(one: str, other: str) -> bool:
     shorter = min(len(one), len(other))
     allowed = 0 if shorter < 4 else 1 if shorter < 8 else 2
     may_be = allowed > 0 and abs(len(one) - len(other)) <= allowed and one[0] == other[0]
-    return may_be and edit_distance(one, other, allowed) <= allowed
+    return may_be and edit_distance(one, other) <= allowed
 
 
-def edit_distance(one: str, other: str, most: int) -> int:
-    """Return the number of letters to change, insert, delete or swap with a neighbour; at most `most + 1`."""
-    before: list[int] = []
-    last = list(range(len(other) + 1))
+def edit_distance(one: str, other: str) -> int:
+    """Return the number of letters to change, insert, delete or swap with a neighbour."""
+    lines = [list(range(len(other) + 1))]
     for row, letter in enumerate(one, 1):
-        line = [row]
+        above, line = lines[-1], [row]
         for column, opposite in enumerate(other, 1):
-            cost = min(last[column] + 1, line[-1] + 1, last[column - 1] + (letter != opposite))
+            cost = min(above[column] + 1, line[-1] + 1, above[column - 1] + (letter != opposite))
             if row > 1 and column > 1 and letter == other[column - 2] and one[row - 2] == opposite:
-                cost = min(cost, before[column - 2] + 1)
+                cost = min(cost, lines[-2][column - 2] + 1)
             line.append(cost)
-        if min(line) > most:
-            return most + 1
-        before, last = last, line
-    return min(last[-1], most + 1)
+        lines.append(line)
+    return lines[-1][-1]

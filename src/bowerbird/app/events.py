@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from bowerbird.app.engine import Engine
 from bowerbird.crawl.process.keeping import Keeping
 from bowerbird.crawl.streaming.streamer import Streamer
+from bowerbird.flows.keywords import BACKGROUND
 from bowerbird.keywords.decide import KeywordLoop
-from bowerbird.keywords.probes import Prober, probes_per_frame
-from bowerbird.keywords.steering import FilteredStream, Steering, posts_per_frame, searched_services
+from bowerbird.keywords.probes import probes_per_frame
+from bowerbird.keywords.steering import Steering, searches_of
 from bowerbird.ports import Part
 from bowerbird.starting.enrolling import Enrolled
 
@@ -20,22 +21,20 @@ def event_parts(who: Enrolled, streamers: Sequence[Streamer], engine: Engine, ke
     if event is None:
         return []
     streams = [
-        FilteredStream(streamer, gathered.tuned[stream.stream])
+        (streamer, gathered.tuned[stream.stream])
         for stream, streamer in zip(gathered.streams, streamers, strict=True)
         if stream.stream in gathered.tuned
     ]
     streamed = {stream.service.name for stream in gathered.streams}
-    probes = {queue.lane for queue in gathered.probes.values()}
+    probes = {lane for searches in gathered.probes for lane in searches.lanes.values()}
     searched = [lane for lane in gathered.lanes.values() if lane.service.name not in streamed and lane.lane not in probes]
     steering = Steering(
-        crawl=event.crawl,
-        database=event.database,
-        frontier=engine.books.frontier,
+        event=event,
         targets=engine.targets,
         streams=streams,
-        searched=searched_services(searched),
-        prober=Prober(event.crawl, gathered.probes, probes_per_frame(event.use, [gathered.lanes[lane].facet for lane in probes])),
-        terms_by_target=event.terms_by_target,
-        cap=posts_per_frame(event.use, streams),
+        searches=searches_of(searched),
+        timelines=[lane.lane for lane in searched if lane.facet.name == BACKGROUND],
+        probes=gathered.probes,
+        most_probes=probes_per_frame(event.use, [gathered.lanes[lane].facet for lane in probes]),
     )
-    return [KeywordLoop(event, steering, keeping).part()]
+    return [KeywordLoop(steering, keeping).part()]

@@ -60,7 +60,7 @@ def _surroundings(opening: Opening, who: Enrolled, engine: Engine) -> Surroundin
         clock=clock,
         claims=WorkerClaims(who.me.number),
         worker=who.me.number,
-        questions=LaneQuestions(StoredKeys(database), engine.lanes, engine.targets, clock),
+        questions=_questions(opening, engine),
         stored=StoredThings(database),
         judge=partial(judge_named, lambda: engine.judges),
         knows_place=partial(knows_place, plan.community),
@@ -73,11 +73,16 @@ def _community(opening: Opening, who: Enrolled, engine: Engine, keeping: Keeping
     if community is None or not community.is_reviewed:
         return ()
     # Loaded for such crawls alone: names of places take a while.
-    from bowerbird.app.communities import review_part
     from bowerbird.community.classifier import CommunityClassifier
+    from bowerbird.community.review import ReviewPart
 
+    questions = _questions(opening, engine)
     classifiers = [judge for judge in engine.judges if isinstance(judge, CommunityClassifier)]
-    return [review_part(who.crawl, each, who.gathered.lanes, engine.targets, keeping) for each in classifiers[:1]]
+    return [ReviewPart(who.crawl, each, questions, keeping).part() for each in classifiers[:1]]
+
+
+def _questions(opening: Opening, engine: Engine) -> LaneQuestions:
+    return LaneQuestions(StoredKeys(opening.database), engine.lanes, engine.targets, opening.outside.clock)
 
 
 def _sample(opening: Opening, who: Enrolled, engine: Engine) -> Sequence[Part]:

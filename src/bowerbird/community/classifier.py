@@ -6,13 +6,12 @@ neighbours stay in the evidence, so that a later page with the profile alone doe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from bowerbird.community import echo
 from bowerbird.community.membership import (
@@ -37,20 +36,12 @@ POSTS = "posts"
 """In evidence: how many posts were read."""
 SEED = "seed"
 """The kind of the sign that an account was named when the crawl was made."""
-_POST_CLASSES = (1, 10, 30)
+ENOUGH_POSTS = 30
+"""More posts hardly change a decision."""
+_POST_CLASSES = (1, 10, ENOUGH_POSTS)
 """Numbers of posts from which a decision is a stronger one."""
 MOST_POSTS = 100
 """Posts of one account that are read; more do not change the decision."""
-
-
-class Written(Struct, frozen=True):
-    """Posts of one account, as far as they are known."""
-
-    texts: tuple[str, ...] = ()
-    times: tuple[datetime, ...] = ()
-
-
-NO_POSTS = Written()
 
 
 class CommunityClassifier:
@@ -72,73 +63,60 @@ class CommunityClassifier:
 
     def judge(self, seen: Seen) -> Ruling:
         """Judge every account that a page has a profile or posts of."""
-        written = _posts_by_author(seen)
-        users = {id_: seen.profiles[id_] for id_ in written if id_ in seen.profiles}
+        posts = _posts_by_author(seen)
+        users = {id_: seen.profiles[id_] for id_ in posts if id_ in seen.profiles}
         users |= dict(seen.accounts())
         judgements: list[Judgement] = []
-        reviewed: dict[tuple[Subject, str], frozenset[str]] = {}
         for id_, user in sorted(users.items()):
-            item = (Subject.USER, id_)
-            earlier = standing_judgement(seen.before.get(item, ()))
-            if user.opts_out or id_ in seen.hidden or (earlier and earlier.decided_by):
-                # Labels of the classifier are withdrawn; a person's label is not.
-                reviewed[item] = BY_MACHINE
-                continue
-            judgement = self.judgement(id_, user, written.get(id_, NO_POSTS), evidence_of(earlier))
-            if (
-                earlier is None
-                or (earlier.value, earlier.version) != (judgement.value, self.version)
-                or earlier.strength < judgement.strength
-            ):
-                reviewed[item] = BY_MACHINE
-                judgements.append(judgement)
+            earlier = standing_judgement(seen.before.get((Subject.USER, id_), ()))
+            is_by_person = earlier is not None and earlier.decided_by is not None
+            if not (is_by_person or user.opts_out or id_ in seen.hidden):
+                own = posts.get(id_, ())
+                judgements.append(self.judgement(id_, user, own, evidence_of(earlier)))
+        # Labels of the classifier that are not given again are withdrawn; a person's label is not.
+        reviewed = {(Subject.USER, id_): BY_MACHINE for id_ in users}
         return Ruling(judgements=tuple(judgements), reviewed=reviewed)
 
     def judgement(
         self,
         id_: str,
         user: User,
-        written: Written,
+        posts: Sequence[str],
         former: Evidence,
         more: Sequence[Sign] = (),
     ) -> Judgement:
         """Return the decision about one account as it is stored; `more`: signs from elsewhere."""
-        verdict, posts = self.verdict(user, written, former, more)
-        kinds = {sign.kind for sign in verdict.signs}
-        reason = BY_POSTS if kinds & WRITING else BY_PROFILE
-        if RELATIONS in kinds:
-            own = [sign for sign in verdict.signs if sign.kind != RELATIONS]
-            if decide(own, self.community, verdict.prior).value != verdict.value:
-                reason = BY_RELATIONS
-        evidence = {**verdict.evidence, POSTS: posts} if posts else verdict.evidence
-        strength = sum(posts >= least for least in _POST_CLASSES)
+        verdict = self.verdict(user, posts, former, more)
+        read = max(len(posts), int(number_in(former, POSTS)))
+        own = [sign for sign in verdict.signs if sign.kind != RELATIONS]
+        has_relations = len(own) < len(verdict.signs)
+        if has_relations and decide(own, self.community, verdict.prior).value != verdict.value:
+            reason = BY_RELATIONS
+        else:
+            reason = BY_POSTS if any(sign.kind in WRITING for sign in own) else BY_PROFILE
         return Judgement(
             subject=Subject.USER,
             id=id_,
             value=verdict.value,
             reason=reason,
             confidence=round(verdict.confidence, 4),
-            strength=strength + 2 * (RELATIONS in kinds),
-            evidence=evidence,
+            strength=sum(read >= least for least in _POST_CLASSES) + 2 * has_relations,
+            evidence={**verdict.evidence, POSTS: read} if read else verdict.evidence,
         )
 
     def verdict(
-        self, user: User, written: Written, former: Evidence, more: Sequence[Sign] = ()
-    ) -> tuple[Verdict, int]:
-        """Decide about one account; also return the number of posts that were read.
+        self, user: User, posts: Sequence[str], former: Evidence, more: Sequence[Sign] = ()
+    ) -> Verdict:
+        """Decide about one account.
 
         `former`: the evidence of the earlier decision. Its signs of posts and neighbours count again
         if there are no newer ones.
         """
-        if self.community.rule == ECHO:
-            return echo.classify(user, self.community, written.texts), len(written.texts)
         earlier_signs = stored_signs(former)
-        known = former.get(POSTS)
-        posts = int(known) if isinstance(known, int | float) else 0
-        texts = written.texts[:MOST_POSTS]
-        if len(texts) > posts:
-            posts = len(texts)
-            writing = self._writing.signs(texts, written.times)
+        if self.community.rule == ECHO:
+            return echo.classify(user, self.community, posts, earlier_signs)
+        if len(posts) > number_in(former, POSTS):
+            writing = self._writing.signs(posts)
         else:
             writing = [sign for sign in earlier_signs if sign.kind in WRITING]
         profile = self._profile.signs(user)
@@ -146,11 +124,10 @@ class CommunityClassifier:
             # What an account writes replaces what its profile says about language.
             profile = [s for s in profile if s.kind not in (LANGUAGE, DESCRIPTION_LANGUAGE)]
         words = learned_words_sign(user.description or "", self.learned.words)
-        from_elsewhere = {SEED, RELATIONS} if self.community.uses_relations else {SEED}
-        newer = {sign.kind for sign in more}
-        known_signs = [s for s in earlier_signs if s.kind in from_elsewhere - newer]
-        signs = [*profile, *writing, *more, *known_signs, *([words] if words else [])]
-        return decide(signs, self.community, self.learned.prior), posts
+        kept = {SEED, RELATIONS} - {sign.kind for sign in more}
+        known = [sign for sign in earlier_signs if sign.kind in kept]
+        signs = [*profile, *writing, *more, *known, *([words] if words else [])]
+        return decide(signs, self.community, self.learned.prior)
 
 
 def standing_judgement(before: Sequence[EarlierJudgement]) -> EarlierJudgement | None:
@@ -163,15 +140,16 @@ def evidence_of(earlier: EarlierJudgement | None) -> Evidence:
     return {} if earlier is None else msgspec.json.decode(earlier.evidence, type=dict[str, Any])
 
 
-def _posts_by_author(seen: Seen) -> dict[str, Written]:
-    """The posts on a page by the stored id of their author, without reposts."""
-    posts: dict[str, list[tuple[str, datetime | None]]] = {}
+def number_in(evidence: Evidence, key: str) -> float:
+    """Return a number in evidence; 0 if it is not there."""
+    value = evidence.get(key)
+    return value if isinstance(value, int | float) else 0.0
+
+
+def _posts_by_author(seen: Seen) -> Mapping[str, Sequence[str]]:
+    """The texts on a page by the stored id of their author, without reposts."""
+    posts: defaultdict[str, list[str]] = defaultdict(list)
     for _, author, post in seen.posts():
         if post.kind is not PostKind.REPOST and post.text:
-            posts.setdefault(author, []).append((post.text, post.created_at))
-    return {
-        author: Written(
-            tuple(text for text, _ in own), tuple(at for _, at in own if at is not None)
-        )
-        for author, own in posts.items()
-    }
+            posts[author].append(post.text)
+    return {author: texts[:MOST_POSTS] for author, texts in posts.items()}

@@ -2,11 +2,12 @@
 
 The table `names.npz` holds, for each sequence of one to four letters and each country, how much more
 often the sequence occurs in names of that country than in names of all countries, as a logarithm. It
-holds no names: sequences that fewer than eight names contain are left out. Build it again with
-`bowerbird evaluate profiles --data DIR --names FILE`.
+holds no names: sequences that fewer than eight names contain are left out. A few hundred names do not
+show all that a country shares with others of its language, so they are smoothed towards those. Build
+the table again with `bowerbird evaluate profiles --data DIR --names FILE`.
 
-Names are transliterated to Latin letters first. Names in Chinese characters are split into surname and
-given name, because nothing separates the two.
+Names are transliterated to Latin letters first. Names in Chinese characters are split after the first
+one, which is usually the surname, because nothing separates it from the given name.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Collection, Mapping
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 from unicodedata import category
 
@@ -23,18 +24,17 @@ import numpy.typing as npt
 from anyascii import anyascii
 from msgspec import Struct
 
-VERSION = "2"
 _LONGEST_GRAM = 4
 STEPS = 20
 """Table values are multiples of 1/20."""
 _TEMPER = 0.6
 """Neighbouring letters depend on each other, so the sum of their logarithms is too large."""
 _ENGLISH = ("US", "GB", "CA", "AU")
-_SHARE_ENGLISH, _SHARE_SAME_LANGUAGE, _SHARE_OF_PLACE = 0.35, 0.35, 0.8
-_SAME_LANGUAGE_MARGIN = 1.0
+_SAME_LANGUAGE_MARGIN = 1.5
+"""A name is at most that much less likely in countries of the same language."""
 _WORD = re.compile(r"[a-z]{2,}")
-_HAN = re.compile(r"[\u4e00-\u9fff]+")
-_LONGEST_NAME = 100
+_HAN = re.compile(r"[\u4e00-\u9fff]")
+_HAN_SURNAME = re.compile(r"(?<![\u4e00-\u9fff])[\u4e00-\u9fff]")
 
 
 class NameTable(Struct, frozen=True):
@@ -42,25 +42,15 @@ class NameTable(Struct, frozen=True):
 
     countries: tuple[str, ...]
     rows: Mapping[str, int]
-    """Letter sequence to row."""
+    """Letter sequence to row of `values`, whose columns are the countries."""
     values: npt.NDArray[np.int8]
-
-    def scores(self, name: str) -> npt.NDArray[np.float64] | None:
-        """Return the score of each country, or None if the name has no known letters."""
-        rows = [self.rows[gram] for gram in letter_grams(name) if gram in self.rows]
-        if not rows:
-            return None
-        # Each letter occurs in one sequence of each length.
-        scale = STEPS * _LONGEST_GRAM
-        scores: npt.NDArray[np.float64] = self.values[rows].sum(axis=0, dtype=np.int64) / scale
-        return scores
 
 
 def letter_grams(name: str) -> frozenset[str]:
     """Return the sequences of one to four letters in a name; `^` and `$` are the ends of a word."""
     # Without emoji, which `anyascii` would spell out.
-    letters = "".join(each if category(each)[0] in "LM" else " " for each in name[:_LONGEST_NAME])
-    latin = anyascii(_HAN.sub(_split_han, letters)).lower()
+    letters = "".join(each if category(each)[0] in "LM" else " " for each in name)
+    latin = anyascii(_HAN_SURNAME.sub(r" \g<0> ", letters)).lower()
     words = [f"^{word}$" for word in _WORD.findall(latin)]
     grams = {
         word[start : start + size]
@@ -69,13 +59,6 @@ def letter_grams(name: str) -> frozenset[str]:
         for start in range(len(word) - size + 1)
     }
     return frozenset(grams - {"^", "$"})
-
-
-def _split_han(match: re.Match[str]) -> str:
-    """Names of four characters are usually Japanese: two for each part."""
-    name = match.group()
-    surname = 2 if len(name) > 3 else 1
-    return f" {name[:surname]} {name[surname:]} "
 
 
 def name_log_odds(
@@ -99,55 +82,29 @@ def name_log_odds(
     if "JP" in countries and _HAN.search(name):
         return None
     table = table or load_table()
-    own = [column for column, code in enumerate(table.countries) if code in countries]
-    scores = table.scores(name)
-    if not own or scores is None:
+    rows = [table.rows[gram] for gram in letter_grams(name) if gram in table.rows]
+    codes = np.array(table.countries)
+    own = np.isin(codes, list(countries))
+    if not rows or not own.any():
         return None
-    tempered = _TEMPER * scores
-    reached = _log_sum_exp(tempered[own]) - float(np.log(len(own)))
-    is_same_language = [code in same_language for code in table.countries]
-    tempered = np.where(
-        is_same_language, np.maximum(tempered, reached - _SAME_LANGUAGE_MARGIN), tempered
-    )
-    mixture = _mixture(
-        table.countries, frozenset(countries), frozenset(same_language), spoken_elsewhere, place
-    )
-    used = mixture > 0
-    return reached - _log_sum_exp(tempered[used] + np.log(mixture[used]))
-
-
-@lru_cache(maxsize=1_000)
-def _mixture(
-    codes: tuple[str, ...],
-    own: frozenset[str],
-    same_language: frozenset[str],
-    spoken_elsewhere: float,
-    place: str | None,
-) -> npt.NDArray[np.float64]:
-    others = [code for code in codes if code not in own]
-    groups = [
-        ([code for code in others if code in _ENGLISH], _SHARE_ENGLISH),
-        (
-            [code for code in others if code in same_language],
-            _SHARE_SAME_LANGUAGE * spoken_elsewhere,
-        ),
-    ]
-    shares = dict.fromkeys(codes, 0.0)
-    for members, share in groups:
-        for code in members:
-            shares[code] += share / len(members)
-    rest = [code for code in others if not shares[code]]
-    for code in rest:
-        shares[code] += (1 - sum(share for members, share in groups if members)) / len(rest)
-    if place in others:
-        shares = {code: (1 - _SHARE_OF_PLACE) * share for code, share in shares.items()}
-        shares[place] += _SHARE_OF_PLACE
-    return np.array([shares[code] for code in codes])
-
-
-def _log_sum_exp(values: npt.NDArray[np.float64]) -> float:
-    highest = float(values.max())
-    return highest + float(np.log(np.exp(values - highest).sum()))
+    # Each letter occurs in one sequence of each length.
+    scale = _TEMPER / STEPS / _LONGEST_GRAM
+    scores = scale * table.values[rows].sum(axis=0, dtype=np.int64)
+    # How the other accounts are distributed over the countries.
+    english = np.isin(codes, _ENGLISH) & ~own
+    same = np.isin(codes, list(same_language)) & ~own
+    shares = np.zeros(len(codes))
+    shares[english] += 0.35 / max(1, english.sum())
+    shares[same] += 0.35 * spoken_elsewhere / max(1, same.sum())
+    rest = ~own & (shares == 0)
+    shares[rest] = (1 - shares.sum()) / rest.sum()
+    there = (codes == place) & ~own
+    if there.any():
+        shares = 0.2 * shares + 0.8 * there
+    own_score = np.logaddexp.reduce(scores[own]) - np.log(own.sum())
+    scores[same] = np.maximum(scores[same], own_score - _SAME_LANGUAGE_MARGIN)
+    used = shares > 0
+    return float(own_score - np.logaddexp.reduce(scores[used] + np.log(shares[used])))
 
 
 def unpack_table(data: bytes) -> NameTable:

@@ -1,8 +1,8 @@
 """Signs of the accounts around an account: a logistic model of how many of them are members.
 
-The model starts with weights that are roughly right for any community, and is fitted again as accounts
-are judged. Its examples are accounts that are decided without it, by their own signs or by a person, who
-counts five times.
+The model starts with weights that are roughly right for people of one country, and is fitted again as
+accounts are judged. Its examples are accounts that are decided without it, by their own signs or by a
+person, who counts five times.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bowerbird.community.membership import Sign, sigmoid
-from bowerbird.model.subjects.community import NOBODY, Neighbours
+from bowerbird.model.subjects.community import NO_NEIGHBOURS, Neighbours
 
 RELATIONS = "relations"
 """The kind of this sign, in evidence."""
@@ -32,10 +32,11 @@ _MIN_NEIGHBOURS = 3
 _MOST = 3.6
 _START_EXAMPLES = 2.0
 """The start weights count like so many examples."""
+_MIN_EXAMPLES = 5
 _STEPS = 12
 _MIN_LISTED = 5
-_MEMBER_FOLLOWS, _OTHER_FOLLOWS = 0.7, 0.3
-"""Of the judged accounts that a member and another account follow, the share of members."""
+_OWN_SIDE = 0.7
+"""Of the judged accounts that a member follows, the share of members; of others, that of others."""
 DECIDED_BY_PERSON = 5.0
 """How many examples an account counts for that a person decided."""
 
@@ -50,24 +51,35 @@ class Example(NamedTuple):
 
 def relation_score(neighbours: Neighbours, weights: Mapping[str, float]) -> float:
     """Return the probability that an account is a member, before anything else is known about it."""
-    return sigmoid(_log_odds(neighbours, weights or START))
+    return sigmoid(_log_odds(neighbours, weights))
 
 
-def relation_sign(neighbours: Neighbours, weights: Mapping[str, float]) -> Sign | None:
-    """Return the sign of the accounts around an account; None if fewer than three are judged."""
-    if neighbours.known < _MIN_NEIGHBOURS:
+def relation_sign(
+    neighbours: Neighbours, weights: Mapping[str, float], *, is_field: bool = False
+) -> Sign | None:
+    """Return the sign of the accounts around an account; None if fewer than three are judged.
+
+    `is_field`: members of a field follow each other less than people of one country. Only fitted
+    weights count.
+    """
+    if neighbours.known < _MIN_NEIGHBOURS or (is_field and not weights):
         return None
-    ratio = _log_odds(neighbours, weights or START) + _own_list(neighbours)
+    ratio = _log_odds(neighbours, weights)
+    if not is_field:
+        ratio += _own_list(neighbours)
     return Sign(RELATIONS, max(-_MOST, min(_MOST, ratio)), _found(neighbours))
 
 
 def fit_relations(examples: Sequence[Example]) -> Mapping[str, float]:
-    """Fit the weights to judged accounts, members and others with equal total weight."""
-    used = [each for each in examples if each.neighbours != NOBODY]
-    if len({each.is_member for each in used}) < 2:
-        return START
-    values = np.array([_values(each.neighbours) for each in used])
+    """Fit the weights to judged accounts, members and others with equal total weight.
+
+    Returns nothing with fewer than five of each: the start weights count then.
+    """
+    used = [each for each in examples if each.neighbours != NO_NEIGHBOURS]
     truth = np.array([float(each.is_member) for each in used])
+    if min(truth.sum(), len(used) - truth.sum()) < _MIN_EXAMPLES:
+        return {}
+    values = np.array([_values(each.neighbours) for each in used])
     weights = np.array([each.weight for each in used])
     for side in (0.0, 1.0):
         weights[truth == side] *= len(used) / 2 / weights[truth == side].sum()
@@ -85,7 +97,7 @@ def fit_relations(examples: Sequence[Example]) -> Mapping[str, float]:
 
 def _log_odds(neighbours: Neighbours, weights: Mapping[str, float]) -> float:
     values = zip(START, _values(neighbours), strict=True)
-    return sum(weights.get(name, 0.0) * value for name, value in values)
+    return sum((weights or START)[name] * value for name, value in values)
 
 
 def _values(neighbours: Neighbours) -> tuple[float, ...]:
@@ -99,10 +111,9 @@ def _own_list(neighbours: Neighbours) -> float:
     members, others = neighbours.follows_in, neighbours.follows_out
     if not others or members + others < _MIN_LISTED:
         return 0.0
-    ratio = members * log(_MEMBER_FOLLOWS / _OTHER_FOLLOWS)
-    ratio += others * log((1 - _MEMBER_FOLLOWS) / (1 - _OTHER_FOLLOWS))
-    # Followed accounts depend on each other: friends of one friend.
-    return ratio / sqrt(members + others)
+    # Followed accounts depend on each other, as friends of one friend: without the root, they
+    # would count too much.
+    return (members - others) * log(_OWN_SIDE / (1 - _OWN_SIDE)) / sqrt(members + others)
 
 
 def _found(neighbours: Neighbours) -> str:
@@ -112,7 +123,8 @@ def _found(neighbours: Neighbours) -> str:
         ("follows", neighbours.follows_in, neighbours.follows_out),
     )
     return "; ".join(
-        f"{how} {members} members and {others} others"
+        f"{how} {members} {'member' if members == 1 else 'members'}"
+        f" and {others} {'other' if others == 1 else 'others'}"
         for how, members, others in counts
         if members or others
     )

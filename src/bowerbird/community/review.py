@@ -2,10 +2,9 @@
 
 Every half hour one worker of the crawl
 
-1. estimates the prior, the weights of neighbours and, for communities that learn them, of words, if
-   enough accounts were judged since the last time;
+1. estimates the prior and the weights of neighbours and, for communities that learn them, of words;
 2. decides about 500 undecided and 500 decided accounts again, with the judged accounts around them;
-3. adds new members to the queue of profiles, where members are looked up;
+3. wakes new members in the queue of profiles, where members are looked up;
 4. requests what is most informative about accounts that are still undecided: posts, or the list of
    accounts they follow. Accounts whose decision another sign would most probably change come first.
 
@@ -15,225 +14,223 @@ All workers use what was learned last, which is in the store; they need no other
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from msgspec import Struct
 
 from bowerbird.community.classifier import (
     BY_MACHINE,
+    ENOUGH_POSTS,
+    MOST_POSTS,
     POSTS,
     SEED,
     CommunityClassifier,
     evidence_of,
+    number_in,
+    standing_judgement,
 )
+from bowerbird.community.learning import learn, read_learned, read_seeds
 from bowerbird.community.membership import LOG_ODDS, PRIOR, Sign, decision_chance
-from bowerbird.community.relations import RELATIONS, relation_sign
-from bowerbird.community.rows import (
-    Account,
-    is_learning_due,
-    learn,
-    read_accounts,
-    read_learned,
-    read_seeds,
-)
+from bowerbird.community.relations import relation_sign
 from bowerbird.community.writing import WRITING
 from bowerbird.crawl.process.keeping import Keeping
 from bowerbird.crawl.process.patience import patiently
-from bowerbird.crawl.work.targets import Targets
-from bowerbird.model import Arrival, Judgement, Ruling, Subject, to_micros
-from bowerbird.model.subjects.community import JUDGE, NOBODY, UNDECIDED, YES
-from bowerbird.ports import Database, Part, Transaction
+from bowerbird.model import (
+    EarlierJudgement,
+    Judgement,
+    Ruling,
+    Subject,
+    User,
+    to_micros,
+)
+from bowerbird.model.subjects.community import (
+    JUDGE,
+    NO_NEIGHBOURS,
+    UNDECIDED,
+    YES,
+    Community,
+    Neighbours,
+)
+from bowerbird.ports import Database, Part, Questions, Transaction
 from bowerbird.store.judgements.neighbours import neighbours_of
-from bowerbird.store.judgements.rows import RulingWriter, read_judgements
+from bowerbird.store.judgements.rows import RulingWriter, earlier_judgements, read_judgements
 
 EVERY = timedelta(minutes=30)
 _REVIEWED = 500
 _REQUESTED = 100
 """Requests about undecided accounts that one review adds, of each kind."""
-TIMELINE, FOLLOWING = "timeline", "following"
+PROFILES, TIMELINE, FOLLOWING = "profiles", "timeline", "following"
 _SPREAD = {TIMELINE: 2.5, FOLLOWING: 1.5}
 """How much one request moves the log odds, as a standard deviation."""
 _MOST_FOLLOWING = 5_000
 """The lists of accounts that follow more are long and uninformative."""
 _SEED_WEIGHT = 6.0
-_NO_CALL = 0
-_JUDGED = f"""
+_OF_MACHINE = f"""
 select u.user_no from judgements j join users u on u.id = j.id
-where j.judge = '{JUDGE}' and j.subject = 'user' and j.value {{values}} and j.decided_by is null
-and u.user_no > ? order by u.user_no limit ?
+where j.judge = '{JUDGE}' and j.subject = 'user' and j.decided_by is null and u.user_no > ?
+and j.value {{operator}} '{UNDECIDED}' order by u.user_no limit ?
 """
-_UNDECIDED = _JUDGED.format(values=f"= '{UNDECIDED}'")
-_DECIDED = _JUDGED.format(values=f"<> '{UNDECIDED}'")
+_UNDECIDED, _DECIDED = _OF_MACHINE.format(operator="="), _OF_MACHINE.format(operator="<>")
 _ALL = """
-select u.user_no from users u
-where u.seen_at is not null and coalesce(u.opts_out, 0) = 0 and u.user_no > ?
-order by u.user_no limit ?
+select user_no from users where seen_at is not null and coalesce(opts_out, 0) = 0 and user_no > ?
+order by user_no limit ?
 """
-_NEW_MEMBERS = f"""
-select id from judgements
-where judge = '{JUDGE}' and value = '{YES}' and decided_by is not null and at > ?
+_BY_PERSON_SINCE = f"""
+select u.user_no from judgements j join users u on u.id = j.id
+where j.judge = '{JUDGE}' and j.subject = 'user' and j.value = '{YES}'
+and j.decided_by is not null and j.at > ?
+"""
+_PROFILE = "handle, name, location, description, language, time_zone"
+_ACCOUNTS = f"""
+select user_no, id, {_PROFILE}, is_protected, following from users
+where coalesce(opts_out, 0) = 0 and seen_at is not null and user_no {{these}}
+and not exists (select 1 from deletions d where d.subject = 'user' and d.id = users.id)
+order by user_no
+"""
+# A page that deletes an account, and a request to forget it, wait until it is decided.
+_LOCK = {"sqlite": "", "postgresql": "for share of users"}
+_POSTS = f"""
+select author, text from (
+    select p.author, p.text, row_number() over (
+        partition by p.author order by coalesce(p.created_at, 0) desc, p.post_no desc
+    ) as place
+    from posts p
+    where p.author {{these}} and p.kind <> 'repost' and p.text is not null and p.deleted_at is null
+) newest where place <= {MOST_POSTS} order by author, place
 """
 
 
-class Change(Struct, frozen=True):
-    """An account whose decision has changed."""
+class Account(Struct, frozen=True, kw_only=True):
+    """A stored account with what a classifier needs."""
 
-    id: str
-    before: str | None
-    value: str
+    number: int
+    user: User
+    following: int | None
+    posts: Sequence[str] | None
+    """None: posts were not read."""
+    earlier: EarlierJudgement | None
+
+    @property
+    def value(self) -> str | None:
+        """The decision that is valid now."""
+        return None if self.earlier is None else self.earlier.value
 
 
-class Reviewer:
-    """Decides again about stored accounts."""
+Decisions = Sequence[tuple[Account, Judgement]]
+"""Accounts as they were, with their new decisions."""
 
-    def __init__(self, database: Database, classifier: CommunityClassifier) -> None:
-        self._database = database
-        self.classifier = classifier
 
-    async def undecided(self, tx: Transaction, after: int, most: int) -> list[int]:
-        """Return the numbers of the next undecided accounts after number `after`."""
-        return [row["user_no"] for row in await tx.fetch(_UNDECIDED, after, most)]
+async def next_accounts(tx: Transaction, after: int, most: int) -> list[int]:
+    """Return the numbers of the next accounts with a profile after number `after`."""
+    return [row["user_no"] for row in await tx.fetch(_ALL, after, most)]
 
-    async def decided(self, tx: Transaction, after: int, most: int) -> list[int]:
-        """Return the numbers of the next accounts that the classifier decided."""
-        return [row["user_no"] for row in await tx.fetch(_DECIDED, after, most)]
 
-    async def all_accounts(self, tx: Transaction, after: int, most: int) -> list[int]:
-        """Return the numbers of the next accounts with a profile after number `after`."""
-        return [row["user_no"] for row in await tx.fetch(_ALL, after, most)]
-
-    async def review(
-        self, tx: Transaction, numbers: Collection[int], now: datetime, seeds: Collection[int] = ()
-    ) -> list[Change]:
-        """Decide again by profiles, what is known of posts, and neighbours; save what changes."""
-        accounts = await read_accounts(tx, self._database, numbers, with_posts=False)
-        judged = await self._judge(tx, accounts, seeds, WRITING | {POSTS, SEED})
-        return await self._save(
-            tx,
-            [
-                (account, judgement)
-                for account, judgement in judged
-                if RELATIONS in judgement.evidence or _value_before(account) != judgement.value
-            ],
-            now,
+async def read_accounts(
+    tx: Transaction, database: Database, numbers: Collection[int], *, with_posts: bool = False
+) -> list[Account]:
+    """Return accounts by number, without those that opted out, are deleted or have no profile."""
+    these, members = database.any("bigint"), database.members(sorted(numbers))
+    rows = await tx.fetch(_ACCOUNTS.format(these=these) + _LOCK[database.dialect], members)
+    posts: defaultdict[int, list[str]] = defaultdict(list)
+    for row in await tx.fetch(_POSTS.format(these=these), members) if with_posts else ():
+        posts[row["author"]].append(row["text"])
+    items = {(Subject.USER, row["id"]) for row in rows}
+    judgements = earlier_judgements(await read_judgements(tx, database, items))
+    return [
+        Account(
+            number=row["user_no"],
+            user=User(
+                id=row["id"],
+                key=row["id"],
+                is_protected=bool(row["is_protected"]),
+                **{name: row[name] for name in _PROFILE.split(", ")},
+            ),
+            following=row["following"],
+            posts=posts[row["user_no"]] if with_posts else None,
+            earlier=standing_judgement(judgements.get((Subject.USER, row["id"]), ())),
         )
-
-    async def judge_again(
-        self, tx: Transaction, numbers: Collection[int], now: datetime
-    ) -> list[Change]:
-        """Decide again by everything that is stored, and save it."""
-        accounts = await read_accounts(tx, self._database, numbers, with_posts=True)
-        # Signs of posts were read for the former description of the community: read them again.
-        return await self._save(tx, await self._judge(tx, accounts, (), {SEED}), now)
-
-    async def _judge(
-        self,
-        tx: Transaction,
-        accounts: Sequence[Account],
-        seeds: Collection[int],
-        kept: Collection[str],
-    ) -> list[tuple[Account, Judgement]]:
-        """Return new decisions, except about accounts that a person decided.
-
-        `kept`: what counts again of the former evidence. Neighbours are counted anew.
-        """
-        self.classifier.learned = await read_learned(tx)
-        community = self.classifier.community
-        accounts = [each for each in accounts if not each.earlier or not each.earlier.decided_by]
-        numbers = [each.number for each in accounts]
-        uses_relations = community.uses_relations and community.is_reviewed
-        around = await neighbours_of(tx, self._database, numbers) if uses_relations else {}
-        judged: list[tuple[Account, Judgement]] = []
-        for each in accounts:
-            neighbours = around.get(each.number, NOBODY)
-            relations = relation_sign(neighbours, self.classifier.learned.relations)
-            more = [relations] if relations is not None else []
-            if each.number in seeds:
-                more.append(Sign(SEED, _SEED_WEIGHT, "seed of the crawl"))
-            former = {
-                name: value
-                for name, value in evidence_of(each.earlier).items()
-                if name.removesuffix("_found") in kept
-            }
-            judgement = self.classifier.judgement(
-                each.user.id, each.user, each.written, former, more
-            )
-            judged.append((each, judgement))
-        return judged
-
-    async def _save(
-        self, tx: Transaction, judged: Sequence[tuple[Account, Judgement]], now: datetime
-    ) -> list[Change]:
-        items = {(Subject.USER, judgement.id) for _, judgement in judged}
-        ruling = Ruling(
-            judgements=tuple(judgement for _, judgement in judged),
-            reviewed=dict.fromkeys(items, BY_MACHINE),
-        )
-        before = await read_judgements(tx, self._database, items)
-        await RulingWriter(self.classifier, _NO_CALL, now).write(tx, ruling, before)
-        return [
-            Change(judgement.id, _value_before(account), judgement.value)
-            for account, judgement in judged
-            if _value_before(account) != judgement.value
-        ]
-
-    async def most_informative(
-        self, tx: Transaction, numbers: Collection[int], facet: str
-    ) -> list[str]:
-        """Return undecided accounts to request more about, the most probable decisions first."""
-        accounts = await read_accounts(tx, self._database, numbers, with_posts=False)
-        chances: dict[str, float] = {}
-        for account in accounts:
-            evidence = evidence_of(account.earlier)
-            log_odds, prior = evidence.get(LOG_ODDS), evidence.get(PRIOR)
-            is_open = account.earlier is not None and account.earlier.value == UNDECIDED
-            if not is_open or account.user.is_protected or POSTS in evidence:
-                continue
-            if facet == FOLLOWING and (account.following or 0) > _MOST_FOLLOWING:
-                continue
-            if isinstance(log_odds, float) and isinstance(prior, float):
-                chances[account.user.id] = decision_chance(
-                    log_odds, prior, self.classifier.community, _SPREAD[facet]
-                )
-        return sorted(chances, key=lambda id_: (-chances[id_], id_))[:_REQUESTED]
+        for row in rows
+    ]
 
 
-def _value_before(account: Account) -> str | None:
-    return account.earlier.value if account.earlier is not None else None
+async def decide_again(
+    tx: Transaction,
+    database: Database,
+    classifier: CommunityClassifier,
+    accounts: Sequence[Account],
+    now: datetime,
+    seeds: Collection[int] = (),
+) -> Decisions:
+    """Decide again about accounts that no person decided, and save what changes.
+
+    Neighbours are counted again. If posts were read, they replace the signs of posts that are
+    stored, which may belong to another description of the community.
+    """
+    classifier.learned = await read_learned(tx)
+    accounts = [each for each in accounts if not each.earlier or each.earlier.decided_by is None]
+    community, weights = classifier.community, classifier.learned.relations
+    around: Mapping[int, Neighbours] = {}
+    if community.uses_relations:
+        around = await neighbours_of(tx, database, [each.number for each in accounts])
+    decisions: list[tuple[Account, Judgement]] = []
+    for each in accounts:
+        kept = {SEED, POSTS, *WRITING} if each.posts is None else {SEED}
+        former = {
+            name: value
+            for name, value in evidence_of(each.earlier).items()
+            if name.removesuffix("_found") in kept
+        }
+        neighbours = around.get(each.number, NO_NEIGHBOURS)
+        relations = relation_sign(neighbours, weights, is_field=community.is_field)
+        more = [relations] if relations is not None else []
+        if each.number in seeds:
+            more.append(Sign(SEED, _SEED_WEIGHT, "seed of the crawl"))
+        posts = each.posts or ()
+        judgement = classifier.judgement(each.user.id, each.user, posts, former, more)
+        decisions.append((each, judgement))
+    items = [(Subject.USER, judgement.id) for _, judgement in decisions]
+    ruling = Ruling(
+        judgements=tuple(judgement for _, judgement in decisions),
+        reviewed=dict.fromkeys(items, BY_MACHINE),
+    )
+    before = await read_judgements(tx, database, items)
+    # Call 0: the decision is about no page in particular.
+    await RulingWriter(classifier, 0, now).write(tx, ruling, before)
+    return decisions
 
 
-class Queue(Struct, frozen=True):
-    """A queue of the crawl that accounts can be added to."""
-
-    lane: int
-    facet: str
-    prefix: str
-    """What the ids of the network's accounts begin with."""
+def most_informative(decisions: Decisions, facet: str, community: Community) -> list[int]:
+    """Return undecided accounts to request more about, the most probable decisions first."""
+    chances: dict[int, float] = {}
+    for account, judgement in decisions:
+        if facet == TIMELINE:
+            is_known = number_in(judgement.evidence, POSTS) >= ENOUGH_POSTS
+        else:
+            is_known = (account.following or 0) > _MOST_FOLLOWING
+        if judgement.value == UNDECIDED and not account.user.is_protected and not is_known:
+            log_odds, prior = (number_in(judgement.evidence, key) for key in (LOG_ODDS, PRIOR))
+            chances[account.number] = decision_chance(log_odds, prior, community, _SPREAD[facet])
+    return sorted(chances, key=lambda number: (-chances[number], number))
 
 
 class ReviewPart:
     """Runs the review in a process of the crawl."""
 
     def __init__(
-        self,
-        crawl: int,
-        reviewer: Reviewer,
-        targets: Targets,
-        queues: Sequence[Queue],
-        keeping: Keeping,
+        self, crawl: int, classifier: CommunityClassifier, questions: Questions, keeping: Keeping
     ) -> None:
-        """`queues`: of profiles, in which members are looked up; of timelines and followed accounts."""
         self._crawl = crawl
-        self._reviewer = reviewer
-        self._targets = targets
-        self._queues = queues
+        self._classifier = classifier
+        self._questions = questions
         self._keeping = keeping
         self._ending = asyncio.Event()
         self._is_paused = False
         self._alive_at = keeping.clock.now()
-        self._after_undecided = self._after_decided = 0
         self._looked_at = keeping.clock.now() - EVERY
+        self._after = {_UNDECIDED: 0, _DECIDED: 0}
+        """Where the next review goes on, by account number."""
 
     def part(self) -> Part:
         return Part(
@@ -257,48 +254,40 @@ class ReviewPart:
             self._alive_at = clock.now()
             await clock.wait(self._ending, clock.now() + EVERY)
 
-    async def review(self) -> list[Change]:
-        """Review once. If another worker is reviewing, only read what was learned."""
-        clock, database = self._keeping.clock, self._keeping.database
-        classifier = self._reviewer.classifier
-        now = clock.now()
+    async def review(self) -> Decisions:
+        """Review once; return the decisions that changed.
+
+        If another worker is reviewing, only read what was learned.
+        """
+        database, classifier = self._keeping.database, self._classifier
+        community, now = classifier.community, self._keeping.clock.now()
         async with database.transaction() as tx:
-            classifier.learned = await read_learned(tx)
-            name = f"community {self._crawl}"
             # The claim is not released: it lasts until the next review is due.
+            name = f"community {self._crawl}"
             claim = await self._keeping.claims.take(tx, name, now + EVERY, now)
             if isinstance(claim, datetime):
+                classifier.learned = await read_learned(tx)
                 return []
-            community = classifier.community
             seeds = await read_seeds(tx, self._crawl) if community.learns_words else frozenset()
-            if await is_learning_due(tx):
-                lesson = await learn(tx, database, community, now, seeds)
-                classifier.learned = lesson.learned
-            undecided = await self._reviewer.undecided(tx, self._after_undecided, _REVIEWED)
-            decided = await self._reviewer.decided(tx, self._after_decided, _REVIEWED)
-            changes = await self._reviewer.review(tx, [*undecided, *decided], now, seeds)
-            by_person = await tx.fetch(_NEW_MEMBERS, to_micros(self._looked_at))
-            members = {each.id for each in changes if each.value == YES}
-            members |= {row["id"] for row in by_person}
-            arrivals: list[Arrival] = []
-            for queue in self._queues:
-                if queue.facet in _SPREAD:
-                    ids = await self._reviewer.most_informative(tx, undecided, queue.facet)
-                    arrivals += _arrivals(queue, ids, wakes=False)
-                else:
-                    arrivals += _arrivals(queue, sorted(members), wakes=True)
-            if arrivals:
-                await self._targets.add(tx, arrivals, None, now)
+            await learn(tx, database, community, now, seeds)
+            found = {
+                sql: [row["user_no"] for row in await tx.fetch(sql, after, _REVIEWED)]
+                for sql, after in self._after.items()
+            }
+            accounts = await read_accounts(tx, database, [*found[_UNDECIDED], *found[_DECIDED]])
+            decisions = await decide_again(tx, database, classifier, accounts, now, seeds)
+            changed = [each for each in decisions if each[0].value != each[1].value]
+            members = {account.number for account, new in changed if new.value == YES}
+            by_person = await tx.fetch(_BY_PERSON_SINCE, to_micros(self._looked_at))
+            members.update(row["user_no"] for row in by_person)
+            await self._questions.about_users(tx, PROFILES, sorted(members), again=True)
+            informative = {TIMELINE: bool(community.languages), FOLLOWING: community.uses_relations}
+            for facet in _SPREAD:
+                if informative[facet]:
+                    users = most_informative(decisions, facet, community)
+                    await self._questions.about_users(tx, facet, users, most=_REQUESTED)
         # After the commit: a transaction that is tried again must review the same accounts.
-        self._after_undecided = undecided[-1] if len(undecided) == _REVIEWED else 0
-        self._after_decided = decided[-1] if len(decided) == _REVIEWED else 0
+        for sql, numbers in found.items():
+            self._after[sql] = numbers[-1] if len(numbers) == _REVIEWED else 0
         self._looked_at = now
-        return changes
-
-
-def _arrivals(queue: Queue, ids: Sequence[str], *, wakes: bool) -> list[Arrival]:
-    return [
-        Arrival(lane=queue.lane, target=id_.removeprefix(queue.prefix), depth=1, wakes=wakes)
-        for id_ in ids
-        if id_.startswith(queue.prefix)
-    ]
+        return changed

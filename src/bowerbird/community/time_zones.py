@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from functools import lru_cache
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from zoneinfo import ZoneInfo, available_timezones
+
+import numpy as np
 
 _NAMES = """
 American Samoa=Pacific/Pago_Pago|Midway Island=Pacific/Midway|Hawaii=Pacific/Honolulu
@@ -54,8 +56,10 @@ Nuku'alofa=Pacific/Tongatapu|Tokelau Is.=Pacific/Fakaofo|Samoa=Pacific/Apia
 """
 """The list in Twitter's settings, which is that of Ruby on Rails."""
 _ZONES_BY_NAME = dict(each.split("=") for each in _NAMES.strip().replace("\n", "|").split("|"))
-DEFAULTS = frozenset(
+CLIENT_DEFAULTS = frozenset(
     {
+        "UTC",
+        "GMT",
         "Quito",
         "Pacific Time (US & Canada)",
         "Hawaii",
@@ -72,7 +76,6 @@ DEFAULTS = frozenset(
 """Set by old Twitter clients, or chosen at random: they say little about where an account is."""
 _OFFSET = re.compile(r"(?:UTC|GMT)?\s*([+-])(\d{1,2}):?(\d{2})?")
 _SEASONS = (datetime(2025, 1, 15, tzinfo=UTC), datetime(2025, 7, 15, tzinfo=UTC))
-_HOURS = 24
 
 Offsets = tuple[float, float]
 """Hours ahead of UTC in January and in July."""
@@ -80,42 +83,29 @@ Offsets = tuple[float, float]
 
 def iana_zone(text: str) -> str | None:
     """Return the IANA zone that a name means; None for an unknown name or an offset from UTC."""
-    text = text.strip()
-    return _ZONES_BY_NAME.get(text) or (text if "/" in text and zone_offsets(text) else None)
+    zone = _ZONES_BY_NAME.get(text.strip(), text.strip())
+    return zone if zone in _known_zones() else None
 
 
-def offsets(text: str) -> Offsets | None:
-    """Return the offsets of a time zone by name, or of an offset such as `UTC-03:30`."""
+@cache
+def _known_zones() -> frozenset[str]:
+    return frozenset(available_timezones())
+
+
+def utc_offsets(text: str) -> Offsets | None:
+    """Return the offsets of a time zone by any name, or of an offset such as `UTC-03:30`."""
     if match := _OFFSET.fullmatch(text.strip()):
         hours = int(match[2]) + int(match[3] or 0) / 60
         hours = -hours if match[1] == "-" else hours
         return hours, hours
     zone = iana_zone(text)
-    return zone_offsets(zone) if zone else None
-
-
-@lru_cache(maxsize=1_000)
-def zone_offsets(zone: str) -> Offsets | None:
-    """Return the offsets of an IANA zone."""
-    try:
-        known = ZoneInfo(zone)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
+    if zone is None:
         return None
-    january, july = (known.utcoffset(season) for season in _SEASONS)
-    if january is None or july is None:
-        return None
-    return january.total_seconds() / 3600, july.total_seconds() / 3600
+    ahead = [ZoneInfo(zone).utcoffset(season) or timedelta() for season in _SEASONS]
+    return ahead[0] / timedelta(hours=1), ahead[1] / timedelta(hours=1)
 
 
 def hours_apart(zone: Offsets, others: Sequence[Offsets]) -> float:
     """Return the hours between a zone and the nearest of others, in the season where they differ most."""
-    return min(
-        (
-            max(
-                abs((one - other + _HOURS / 2) % _HOURS - _HOURS / 2)
-                for one, other in zip(zone, each, strict=True)
-            )
-            for each in others
-        ),
-        default=float(_HOURS),
-    )
+    gaps = abs((np.array(others) - zone + 12) % 24 - 12)
+    return float(gaps.max(axis=1).min())

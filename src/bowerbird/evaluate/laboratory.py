@@ -13,6 +13,7 @@ from bowerbird.app import Crawl, Outside, open_crawl, vocabulary
 from bowerbird.crawl.process.endings import Ending
 from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
 from bowerbird.model import Credential, Secret
+from bowerbird.planning.rehearsal import virtual_glance
 from bowerbird.ports import Clock
 from bowerbird.simulated.service import Setup, SimulatedService, simulate
 from bowerbird.simulated.serving.pictures import Pictures
@@ -83,12 +84,12 @@ class Laboratory:
 
     def outside(self) -> Outside:
         vault = TokenVault(self.service.dialect.name, list(self.service.tokens))
-        # Nobody else works on this database: the loop need not look up before something is due.
+        # No other process works on this database: the loop need not look before something is due.
         return Outside(clock=self.clock, transport=self._transport, vault=vault, media=self.pictures, glance=_SELDOM)
 
     @asynccontextmanager
     async def crawl(self, plan: CrawlPlan) -> AsyncIterator[Crawl]:
-        async with open_crawl(plan, self.outside()) as crawl:
+        async with open_crawl(plan, msgspec.structs.replace(self.outside(), glance=virtual_glance(plan))) as crawl:
             yield crawl
 
     async def run(self, crawl: Crawl) -> Ending:

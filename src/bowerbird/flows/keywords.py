@@ -31,27 +31,34 @@ KEYWORD_KEYS = (
 _SHORTEST, _LONGEST = timedelta(seconds=10), timedelta(days=1)
 
 
-class KeywordUse(Struct, frozen=True, kw_only=True):
+class Settings(Struct, frozen=True, kw_only=True):
+    """Settings of a crawl that apply to every method."""
+
+    frame: timedelta = timedelta(minutes=5)
+    """Methods decide at the end of each frame."""
+    slots: int = 10
+    """Parts of a frame in which traffic is counted."""
+    max_keywords: int = 400
+    """Keywords at once, seeds included: what a network accepts in one subscription."""
+    min_posts: int = 3
+    """Posts of a frame in which a term must occur to become a candidate."""
+    quiet_frames: int = 12
+    """A keyword leaves after this many frames in a row with fewer than `min_posts` posts each."""
+    may_drop_seeds: bool = False
+    """Whether the rule for quiet keywords applies to seeds."""
+    blacklist: tuple[str, ...] = ()
+    """Terms in normal form that never become keywords."""
+
+
+class KeywordUse(Settings, frozen=True, kw_only=True):
     """How a flow adapts its keywords, which begin as its seeds."""
 
+    max_keywords: int = 0
+    """Of each method; 0: as many as the network usually takes."""
     methods: tuple[str, ...] = ("burst",)
     """Each has a set of keywords of its own; what any of them wants is collected."""
     options: dict[str, dict[str, Any]] = {}
     """By method: those of its own."""
-    frame: timedelta = timedelta(minutes=5)
-    """At the end of each, every method decides."""
-    slots: int = 10
-    """The parts of a frame in which traffic is counted."""
-    most: int | None = None
-    """Keywords of each method at once; None: as many as the network usually takes."""
-    min_frequency: int = 3
-    """Posts of a frame in which a term must occur to be looked at."""
-    quiet_frames: int = 12
-    """A keyword leaves after so many frames in a row with fewer posts than `min_frequency`."""
-    lose_seeds: bool = False
-    """Whether seeds leave by that rule too."""
-    blacklist: tuple[str, ...] = ()
-    """Terms that never become keywords."""
     volume: int | None = None
     """Posts that a stream brings in a minute at most; None: as the network has it."""
     probes: int | None = None
@@ -73,10 +80,10 @@ def keyword_use(table: Table, methods: Methods) -> KeywordUse | None:
         options={name: _options(inner, name, known) for name, known in methods.items() if name in inner.values},
         frame=_frame(inner, usual.frame),
         slots=_slots(inner, usual.slots),
-        most=inner.count("most"),
-        min_frequency=inner.count("min_frequency") or usual.min_frequency,
+        max_keywords=inner.count("most") or usual.max_keywords,
+        min_posts=inner.count("min_frequency") or usual.min_posts,
         quiet_frames=inner.count("quiet_frames") or usual.quiet_frames,
-        lose_seeds=inner.truth("lose_seeds", False),
+        may_drop_seeds=inner.truth("lose_seeds", False),
         blacklist=inner.texts("blacklist"),
         volume=inner.count("volume"),
         probes=0 if inner.values.get("probes") == 0 else inner.count("probes"),

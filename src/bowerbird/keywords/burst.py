@@ -8,7 +8,7 @@ Every frame:
 3. Candidates occur in A and S, and more often in A than in ordinary posts (`reference.py`).
 4. The precision of each keyword and of the most promising candidates is estimated from the posts
    that no other keyword matches: from their number and from their scores (`evidence.py`).
-5. Keywords leave whose precision is low.
+5. Keywords leave whose precision is low, or which had no post of the event for a long time.
 6. Terms enter whose precision is high enough with 80 % probability, the most useful first. After
    each entry the others are judged again without the posts that it matches.
 7. The precision of the collection follows from that of its keywords.
@@ -33,9 +33,7 @@ from bowerbird.keywords.evidence import MIN_BURST, Evidence, FrameTexts, Judge
 from bowerbird.keywords.keyword_set import (
     add_posts,
     apply_changes,
-    begin_state,
     count_room,
-    find_quiet,
     is_protected,
     may_enter,
 )
@@ -43,6 +41,7 @@ from bowerbird.keywords.likeness import FOLDS, Model, fit_model
 from bowerbird.keywords.reference import ordinary_share
 from bowerbird.keywords.terms import is_implied, is_specific, list_terms
 from bowerbird.keywords.values import (
+    SPAN_FRAMES,
     Candidate,
     Change,
     Decision,
@@ -95,20 +94,13 @@ class Memory(Struct, array_like=True):
     """The last upper bound of the precision, and the posts it rests on."""
     crowding: float = 0.0
     """The highest recent share of background texts with a bursting term but no keyword."""
-    claim: tuple[int, float, float, float] = (0, 0.0, 0.0, 0.0)
-    """Posts of the collection, and how many of them belong to the event: mean, low and high."""
 
 
 class Burst:
     """The default method."""
 
-    name = "burst"
-
     def __init__(self, precision: float = ENTRY_PRECISION, words: bool = True) -> None:
         self._precision, self._has_words = precision, words
-
-    def begin(self, seeds: tuple[str, ...], settings: Settings) -> State:
-        return begin_state(self.name, seeds, settings)
 
     def decide(self, state: State, frame: Frame, settings: Settings) -> Decision:
         counts = count_posts(state, frame, settings)
@@ -123,7 +115,11 @@ class Burst:
         estimates: dict[str, Estimate] = {}
         evidence: dict[str, Evidence] = {}
         candidates: dict[str, int] = {}
-        numbers: dict[str, float] = {}
+        numbers = {
+            "enters_from": self._precision,
+            "hashtag_enters_from": round(max(0.0, self._precision - HASHTAG_DISCOUNT), 3),
+            "leaves_below": EXIT_PRECISION,
+        }
 
         has_event = texts.is_anchored.sum() >= MIN_SEED_TEXTS
         if has_event:
@@ -146,19 +142,17 @@ class Burst:
         if candidates and not has_background:
             event = compress(texts.collected.readings, texts.is_event)
             controls = choose_controls(event, state.frames)
-        claim = claim_precision(memory, state, counts)
         after = apply_changes(state, frame, entries.values(), exits, counts.total)
         keywords = {
             term: replace(keyword, precision=estimates[term]) if term in entries else keyword
             for term, keyword in after.keywords.items()
         }
         return Decision(
-            state=replace(after, keywords=keywords, memory=encode_memory(memory)),
+            state=replace(after, keywords=keywords, precision=claim_precision(state, counts), memory=encode_memory(memory)),
             entries=tuple(entries.values()),
             exits=exits,
             candidates=self._list_candidates(entries, estimates, evidence, frame, counts, settings),
             probes=mix_probes(controls, [term for term in candidates if term not in entries])[:PROBED],
-            precision=claim,
             numbers=numbers,
         )
 
@@ -203,9 +197,7 @@ class Burst:
         waiting = dict(estimates)
         while len(entries) < room:
             good = {
-                term: candidates[term] * estimate.low
-                for term, estimate in waiting.items()
-                if estimate.low >= self._threshold(term)
+                term: candidates[term] * estimate.low for term, estimate in waiting.items() if self._is_precise(term, estimate)
             }
             if not good:
                 break
@@ -222,9 +214,10 @@ class Burst:
                 del waiting[term], estimates[term]
         return entries
 
-    def _threshold(self, term: str) -> float:
+    def _is_precise(self, term: str, estimate: Estimate) -> bool:
+        """True if a term may enter; never one that would leave with the next frame."""
         discount = HASHTAG_DISCOUNT if kind_of(term) is Kind.HASHTAG else 0.0
-        return self._precision - discount
+        return estimate.low >= self._precision - discount and estimate.mean >= EXIT_PRECISION
 
     def _list_candidates(
         self,
@@ -243,9 +236,11 @@ class Burst:
         for term, estimate in estimates.items():
             if term in entries:
                 verdict = "enters"
+            elif evidence[term].is_apart:
+                verdict = "apart from the event"
             elif evidence[term].burst < MIN_BURST:
                 verdict = "no burst"
-            elif estimate.low >= self._threshold(term):
+            elif self._is_precise(term, estimate):
                 verdict = "full"
             else:
                 verdict = "unlike the event"
@@ -292,17 +287,16 @@ def drop_keywords(state: State, judge: Judge, settings: Settings) -> tuple[State
     keywords, exits = dict(state.keywords), []
     for term, keyword in state.keywords.items():
         evidence = judge.find_own_evidence(term, keyword.since)
-        if evidence.posts < MIN_POSTS:
-            continue
-        estimate = judge.estimate(term, evidence)
-        keywords[term] = replace(keyword, precision=estimate)
-        if estimate.mean < EXIT_PRECISION and not is_protected(state, term, settings):
-            exits.append(explain_exit(term, estimate, evidence))
-    state = replace(state, keywords=keywords)
-    if not count_room(state, exits, settings):
-        left = {each.term for each in exits}
-        exits += [each for each in find_quiet(state, settings) if each.term not in left]
-    return state, tuple(exits)
+        may_leave = not is_protected(state, term, settings)
+        if evidence.posts >= MIN_POSTS:
+            estimate = judge.estimate(term, evidence)
+            keywords[term] = replace(keyword, precision=estimate)
+            if may_leave and estimate.mean < EXIT_PRECISION:
+                exits.append(explain_exit(term, estimate, evidence))
+        elif may_leave and not evidence.posts and not evidence.shared and keyword.quiet >= settings.quiet_frames:
+            reason = f"quiet: no post of the event for {min(SPAN_FRAMES, keyword.quiet)} frames"
+            exits.append(Change(term=term, reason=reason, numbers={"quiet": keyword.quiet, "posts_collected": keyword.posts}))
+    return replace(state, keywords=keywords), tuple(exits)
 
 
 def explain_entry(term: str, estimate: Estimate, evidence: Evidence) -> Change:
@@ -314,8 +308,12 @@ def explain_entry(term: str, estimate: Estimate, evidence: Evidence) -> Change:
 
 
 def explain_exit(term: str, estimate: Estimate, evidence: Evidence) -> Change:
-    is_ordinary = evidence.burst < MIN_BURST
-    why = "ordinary use explains them" if is_ordinary else "they do not look like the event"
+    if evidence.is_apart:
+        why = "few others have another keyword as well"
+    elif evidence.burst < MIN_BURST:
+        why = "ordinary use explains them"
+    else:
+        why = "they do not look like the event"
     return Change(
         term=term,
         reason=f"{describe_burst(evidence)}, and {why}: {describe_precision(estimate)}",
@@ -325,12 +323,12 @@ def explain_exit(term: str, estimate: Estimate, evidence: Evidence) -> Change:
 
 def describe_burst(evidence: Evidence) -> str:
     if evidence.expected is None:
-        return f"{evidence.posts} posts that no other keyword matches"
-    return f"{evidence.posts} posts that no other keyword matches against {evidence.expected:.1f} expected"
+        return f"{evidence.posts} posts that only it found"
+    return f"{evidence.posts} posts that only it found against {evidence.expected:.1f} expected"
 
 
 def describe_precision(estimate: Estimate) -> str:
-    return f"precision {estimate.mean:.2f} ({estimate.low:.2f} to {estimate.high:.2f})"
+    return f"precision {100 * estimate.mean:.0f} % ({100 * estimate.low:.0f} % to {100 * estimate.high:.0f} %)"
 
 
 def list_numbers(estimate: Estimate, evidence: Evidence) -> dict[str, float]:
@@ -338,7 +336,7 @@ def list_numbers(estimate: Estimate, evidence: Evidence) -> dict[str, float]:
         "precision": round(estimate.mean, 3),
         "low": round(estimate.low, 3),
         "high": round(estimate.high, 3),
-        "posts": evidence.posts,
+        "posts_only_it_found": evidence.posts,
         "burst": round(evidence.burst, 3),
     }
     if evidence.expected is not None:
@@ -354,16 +352,17 @@ def remember_candidates(memory: Memory, estimates: Mapping[str, Estimate]) -> No
     memory.candidates = dict([*memory.candidates.items()][-REMEMBERED:])
 
 
-def claim_precision(memory: Memory, state: State, counts: Counts) -> Estimate | None:
+def claim_precision(state: State, counts: Counts) -> Estimate | None:
     """Estimate the precision of the whole collection: each post counts by its best keyword."""
     known = {term: keyword.precision or USUAL_PRECISION for term, keyword in state.keywords.items()}
-    posts, mean, low, high = memory.claim
+    before = state.precision or Estimate(mean=0.0, low=0.0, high=0.0)
+    posts = before.posts
+    mean, low, high = before.mean * posts, before.low * posts, before.high * posts
     for carried in counts.keywords:
         if carried:
             best = max((known[term] for term in carried), key=_order)
             posts, mean = posts + 1, mean + best.mean
             low, high = low + best.low, high + best.high
-    memory.claim = posts, mean, low, high
     if not posts:
         return None
     return Estimate(mean=mean / posts, low=low / posts, high=high / posts, posts=posts)

@@ -29,16 +29,11 @@ class Counts(Struct, frozen=True):
 def count_posts(state: State, frame: Frame, settings: Settings) -> Counts:
     """Count the posts of a frame."""
     matcher = Matcher(state.keywords)
-    slots: list[Counter[str]] = [Counter() for _ in range(settings.slots)]
-    keywords = []
-    for post in frame.posts:
-        carried = frozenset(matcher.matched(post.reading))
-        keywords.append(carried)
-        slots[find_slot(post, frame, settings)].update(carried | post.reading.hashtags)
-    terms = sorted(set().union(*slots))
-    by_slot = {term: tuple(slot[term] for slot in slots) for term in terms}
+    keywords = tuple(frozenset(matcher.matched(post.reading)) for post in frame.posts)
+    by_post = [carried | post.reading.hashtags for carried, post in zip(keywords, frame.posts, strict=True)]
+    by_slot = count_slots(sorted(set().union(*by_post)), by_post, frame, settings)
     total = {term: sum(counts) for term, counts in by_slot.items()}
-    return Counts(settings.slots, by_slot, total, tuple(keywords))
+    return Counts(settings.slots, by_slot, total, keywords)
 
 
 def count_together(

@@ -33,6 +33,10 @@ NORMAL_FACTOR = 2.0
 """How many times its ordinary frequency a term may have without a burst."""
 MIN_BURST = 0.5
 """A term with less is judged by its burst alone."""
+OVERLAP_FACTOR = 5.0
+"""A word of the event occurs with other keywords: its burst is at most this many times the share of
+its posts that another keyword matches too. This keeps out many everyday words of languages that the
+table of ordinary posts does not contain."""
 UNKNOWN_BURST = 0.5
 """Where the volume of the network is unknown."""
 BURSTING, MIN_BURSTING_POSTS = 0.7, 3
@@ -106,6 +110,7 @@ class FrameTexts:
             for term, keyword in state.keywords.items()
             if keyword.precision is not None and keyword.precision.mean >= SURE_PRECISION
         }
+        self.anchors = anchors
         self.is_anchored = self.collected.match(anchors)
         self.is_event = self.collected.match(anchors | sure)
         self.is_other = self.background.is_free.copy()
@@ -140,17 +145,30 @@ class Evidence(Struct, frozen=True):
     """Of the texts, oldest first."""
     expected: float | None
     """Posts that ordinary use of the term explains; None: the volume of the network is unknown."""
+    shared: int | None = None
+    """Posts with the term that another keyword matches too; None: the user chose the term."""
 
     @property
     def posts(self) -> int:
         return len(self.numbers)
 
     @property
+    def overlap(self) -> float:
+        """The share of the posts with the term that another keyword matches too, smoothed."""
+        return 1.0 if self.shared is None else (self.shared + 1) / (self.posts + self.shared + 1)
+
+    @property
+    def is_apart(self) -> bool:
+        """True if the posts have so few other keywords that they are not of the event."""
+        return OVERLAP_FACTOR * self.overlap < MIN_BURST
+
+    @property
     def burst(self) -> float:
-        """The part of the posts that twice the ordinary use does not explain."""
+        """The part of the posts that twice the ordinary use does not explain, limited by the overlap."""
         if self.expected is None:
             return UNKNOWN_BURST
-        return max(0.0, 1 - (NORMAL_FACTOR * self.expected + 0.5) / (self.posts + 0.5))
+        unexplained = 1 - (NORMAL_FACTOR * self.expected + 0.5) / (self.posts + 0.5)
+        return max(0.0, min(unexplained, OVERLAP_FACTOR * self.overlap))
 
 
 class Judge:
@@ -217,13 +235,15 @@ class Judge:
             texts = self._texts.probes[term]
             is_full = any(probe.term == term and probe.is_full for probe in self._frame.probes)
             start = max(self._first, float(texts.times[0])) if is_full else self._first
-            numbers = np.flatnonzero(texts.is_free & (texts.times >= start))
-            return Evidence(self._probes[term], numbers, self._expect(start, share))
-        texts = self._texts.background
-        numbers = self._background_texts[term]
-        numbers = numbers[texts.is_free[numbers] & (texts.times[numbers] >= self._first)]
-        expected = self._background_posts * share if self._background_posts else None
-        return Evidence(self._background, numbers, expected)
+            recent = np.flatnonzero(texts.times >= start)
+            scored, expected = self._probes[term], self._expect(start, share)
+        else:
+            texts, scored = self._texts.background, self._background
+            recent = self._background_texts[term]
+            recent = recent[texts.times[recent] >= self._first]
+            expected = self._background_posts * share if self._background_posts else None
+        numbers = recent[texts.is_free[recent]]
+        return Evidence(scored, numbers, expected, len(recent) - len(numbers))
 
     def find_own_evidence(self, keyword: str, since: datetime | None) -> Evidence:
         """Return the posts that a keyword alone has collected since it entered."""
@@ -233,7 +253,11 @@ class Judge:
             start = max(start, float(times[0]))
         numbers = self._own_texts.get(keyword, NONE)
         numbers = numbers[times[numbers] >= start]
-        return Evidence(self._collected, numbers, self._expect(start, ordinary_share(keyword)))
+        shared = None
+        if keyword not in self._texts.anchors:
+            carrying = self._event_texts.get(keyword, NONE)
+            shared = int((times[carrying] >= start).sum()) - len(numbers)
+        return Evidence(self._collected, numbers, self._expect(start, ordinary_share(keyword)), shared)
 
     def _expect(self, start: float, share: float) -> float | None:
         """Return how many posts since `start` ordinary use of a term explains."""

@@ -19,6 +19,7 @@ from msgspec import Struct, structs
 from bowerbird.clock import to_micros
 from bowerbird.keywords import rows
 from bowerbird.keywords.frames import Grid
+from bowerbird.keywords.rows import Progress
 from bowerbird.model import Page, Post, Saved, Service, Subject, Task
 from bowerbird.model.terms import Matcher, Reading, read_text
 from bowerbird.ports import Database, Transaction
@@ -32,6 +33,7 @@ on conflict (crawl, frame) do update set heard = keyword_frames.heard + excluded
     visits = keyword_frames.visits + excluded.visits, rate = keyword_frames.rate + excluded.rate
 """
 _SAMPLE = "insert into keyword_samples (crawl, at, draw, terms) values (?, ?, ?, ?)"
+_SAMPLED = "select at, draw from keyword_samples where crawl = ? and at between ? and ?"
 _COLLECTED = """
 insert into keyword_posts (crawl, post_no, at, frame, methods) values (?, ?, ?, ?, ?)
 on conflict (crawl, post_no) do update set methods = keyword_posts.methods | excluded.methods
@@ -39,13 +41,9 @@ on conflict (crawl, post_no) do update set methods = keyword_posts.methods | exc
 
 
 class Followed(Struct, frozen=True):
-    """The keywords of all methods at one version."""
+    """The keywords of all methods."""
 
-    version: int
-    decided: datetime
-    """Start of the last frame that was decided."""
-    share: float
-    """Share of posts to sample."""
+    progress: Progress
     matcher: Matcher
     methods: dict[str, int]
     """By keyword: a bit for each method that follows it."""
@@ -68,51 +66,49 @@ class KeywordCache:
     async def read(self, tx: Transaction) -> Followed:
         """Return the keywords as they are in this transaction."""
         progress = await rows.read_progress(tx, self.crawl)
-        known = self._known
-        if known is None or known.version != progress.version:
+        if self._known is None or self._known.progress.version != progress.version:
             bits: dict[str, int] = {}
             for row in await rows.read_methods(tx, self.crawl):
                 for term in row.state.keywords:
                     bits[term] = bits.get(term, 0) | 1 << row.bit
-            known = Followed(progress.version, progress.decided, progress.share, Matcher(bits), bits)
-        self._known = structs.replace(known, decided=progress.decided, share=progress.share)
+            self._known = Followed(progress, Matcher(bits), bits)
+        self._known = structs.replace(self._known, progress=progress)
         return self._known
 
 
-class KeywordFilter:
+class KeywordFilter(Struct, frozen=True):
     """For streams that the network filters and for searches: stores every post and notes its methods."""
 
-    def __init__(self, cache: KeywordCache, grid: Grid, database: Database, terms_by_target: Mapping[str, str]) -> None:
-        """`terms_by_target`: for `lane target` of a search, the keyword that it searches for."""
-        self._cache = cache
-        self._grid = grid
-        self._database = database
-        self._terms_by_target = terms_by_target
-        self._opted_out = f"select id from users where opts_out = 1 and id {database.any('text')}"
-        self._post_numbers = f"select p.post_no, p.id from posts p where p.deleted_at is null and {with_ids(database, 'p')}"
+    cache: KeywordCache
+    grid: Grid
+    database: Database
+    terms_by_place: Mapping[tuple[int, str], str]
+    """By queue and target of a search, the keyword that it searches for."""
 
     async def sift(self, tx: Transaction, tasks: Sequence[Task], page: Page, service: Service, now: datetime) -> Page:
         return page
 
     async def note(self, tx: Transaction, tasks: Sequence[Task], page: Page, saved: Saved, now: datetime) -> None:
         """Note which methods collected the posts that were stored."""
-        followed = await self._cache.read(tx)
+        followed = await self.cache.read(tx)
         listed = {post.key: post for post in page.posts if post.id not in page.along}
         readings = readings_of(page, listed.values())
         # Posts that a search found belong to its keyword even if our own reading of them does not contain it.
         searched = 0
         for task in tasks:
-            searched |= followed.methods.get(self._terms_by_target.get(f"{task.lane} {task.target}", ""), 0)
-        methods = {each.id: followed.methods_of(readings[each.key]) | searched for each in saved.posts if each.key in listed}
-        if not methods:
+            searched |= followed.methods.get(self.terms_by_place.get((task.lane, task.target), ""), 0)
+        stored = {each.id: listed[each.key] for each in saved.posts if each.key in listed}
+        if not stored:
             return
-        times = {each.id: time_of(listed[each.key], now) for each in saved.posts if each.key in listed}
-        stored = await tx.fetch(self._post_numbers, self._database.members(sorted(methods)))
+        of_posts = with_ids(self.database, "p")
+        sql = f"select p.post_no, p.id from posts p where p.deleted_at is null and {of_posts} order by p.post_no"
         collected = []
-        for row in sorted(stored, key=lambda row: row["post_no"]):
-            at, frame = times[row["id"]], self._frame_of(followed, times[row["id"]])
+        for row in await tx.fetch(sql, self.database.members(sorted(stored))):
+            post = stored[row["id"]]
+            at, methods = time_of(post, now), followed.methods_of(readings[post.key]) | searched
+            frame = self._frame_of(followed, at)
             counted = None if frame is None else to_micros(frame)
-            collected.append((self._cache.crawl, row["post_no"], to_micros(at), counted, methods[row["id"]]))
+            collected.append((self.cache.crawl, row["post_no"], to_micros(at), counted, methods))
         await tx.execute_many(_COLLECTED, collected)
 
     async def without_opted_out(self, tx: Transaction, page: Page, posts: Sequence[Post]) -> list[Post]:
@@ -121,74 +117,69 @@ class KeywordFilter:
             return []
         first = {post.id: post.author for post in page.posts}
         authors = {post.id: {post.author, first.get(post.repost_of or "", post.author)} for post in posts}
-        known = await tx.fetch(self._opted_out, self._database.members(sorted(set().union(*authors.values()))))
-        opted_out = {row["id"] for row in known} | {user.id for user in page.users if user.opts_out}
+        sql = f"select id from users where opts_out = 1 and id {self.database.any('text')}"
+        opted_out = {row["id"] for row in await tx.fetch(sql, self.database.members(sorted(set().union(*authors.values()))))}
+        opted_out.update(user.id for user in page.users if user.opts_out)
         return [post for post in posts if opted_out.isdisjoint(authors[post.id])]
 
     def _frame_of(self, followed: Followed, at: datetime) -> datetime | None:
         """Return the start of the frame that counts a post written at `at`; None: no frame does."""
-        frame, oldest = self._grid.start_of(at), followed.decided + self._grid.frame
+        frame, oldest = self.grid.start_of(at), followed.progress.decided + self.grid.frame
         if frame >= oldest:
             return frame
-        return oldest if at >= oldest - max(LATE, self._grid.grace) else None
+        return oldest if at >= oldest - max(LATE, self.grid.grace) else None
 
 
-class FullStreamFilter(KeywordFilter):
+class FullStreamFilter(KeywordFilter, frozen=True):
     """For full streams and public timelines: stores posts with a keyword, counts all, and samples some."""
-
-    def __init__(self, cache: KeywordCache, grid: Grid, database: Database) -> None:
-        super().__init__(cache, grid, database, {})
-        of_service, in_list = "k.service = (select service from services where name = ?)", database.any("text")
-        self._known_posts = (
-            f"select p.id as key from posts p where {with_ids(database, 'p')} "
-            f"union select k.key from post_keys k where {of_service} and k.key {in_list}"
-        )
-        self._known_users = (
-            f"select id as key from users where id {in_list} union "
-            f"select k.key from user_keys k where {of_service} and k.key {in_list}"
-        )
 
     async def sift(self, tx: Transaction, tasks: Sequence[Task], page: Page, service: Service, now: datetime) -> Page:
         """Count and sample the posts of a page; return the page with only those that contain a keyword."""
-        followed = await self._cache.read(tx)
+        followed = await self.cache.read(tx)
         listed = [post for post in page.posts if post.id not in page.along]
         readings = readings_of(page, listed)
+        # Where each visit of a timeline shows the newest posts, the last visit has counted the older ones.
+        visits = [task.visited_at for task in tasks if task.visited_at is not None and not task.progress.newest]
         new = {}
-        for post in _new_posts(listed, tasks, now):
-            if (frame := self._frame_of(followed, time_of(post, now))) is not None:
+        for post in listed:
+            at = time_of(post, now)
+            if all(at > visit for visit in visits) and (frame := self._frame_of(followed, at)) is not None:
                 new[post.id] = post, frame
-        await self._count(tx, [frame for _, frame in new.values()], posts_per_second(page, tasks, now))
+        counts, rate = Counter(frame for _, frame in new.values()), posts_per_second(page, tasks, now)
+        for frame, heard in sorted(counts.items()):
+            visit = (1, rate) if rate is not None and frame == max(counts) else (0, 0.0)
+            await tx.execute(_COUNT, self.cache.crawl, to_micros(frame), to_micros(frame + self.grid.frame), heard, *visit)
         # The id decides, so that a post that a stream repeats is drawn, or not, each time.
         draws = {key: crc32(key.encode()) / 2**32 for key in new}
-        drawn = [post for post, _ in new.values() if draws[post.id] < followed.share]
+        drawn = [post for post, _ in new.values() if draws[post.id] < followed.progress.share]
         samples = [
-            (self._cache.crawl, to_micros(time_of(post, now)), draws[post.id], terms)
+            (self.cache.crawl, to_micros(time_of(post, now)), draws[post.id], terms)
             for post in await self.without_opted_out(tx, page, drawn)
             if (terms := terms_without_names(readings[post.key]))
         ]
-        await tx.execute_many(_SAMPLE, samples)
+        if samples:
+            # After a restart, pages that fill the gap contain posts that were sampled before it.
+            times = [at for _, at, _, _ in samples]
+            rows = await tx.fetch(_SAMPLED, self.cache.crawl, min(times), max(times))
+            known = {(row["at"], row["draw"]) for row in rows}
+            await tx.execute_many(_SAMPLE, [each for each in samples if each[1:3] not in known])
         kept = {post.id for post in listed if followed.methods_of(readings[post.key])}
-        if kept == {post.id for post in page.posts} and not (page.gone or page.relations or page.ended):
-            return page
         return reduced(page, kept, await self._stored(tx, page, service))
-
-    async def _count(self, tx: Transaction, frames: Sequence[datetime], rate: float | None) -> None:
-        """Count the posts of a page by their frames; `rate`: its posts per second."""
-        counts = []
-        for frame, heard in sorted(Counter(frames).items()):
-            visit = (1, rate) if rate is not None and frame == max(frames) else (0, 0.0)
-            counts.append((self._cache.crawl, to_micros(frame), to_micros(frame + self._grid.frame), heard, *visit))
-        await tx.execute_many(_COUNT, counts)
 
     async def _stored(self, tx: Transaction, page: Page, service: Service) -> frozenset[str]:
         """Return the keys of stored posts and accounts among the deletions and users of a page."""
+        users = {each.key for each in page.gone if each.subject is Subject.USER} | {user.id for user in page.users}
+        posts = {each.key for each in page.gone if each.subject is Subject.POST}
+        in_list = self.database.any("text")
         found: set[str] = set()
-        posts = sorted({each.key for each in page.gone if each.subject is Subject.POST})
-        users = sorted({each.key for each in page.gone if each.subject is Subject.USER} | {user.id for user in page.users})
-        for sql, keys in ((self._known_posts, posts), (self._known_users, users)):
+        for keys, table, sql in (
+            (users, "user_keys", f"select id as key from users where id {in_list}"),
+            (posts, "post_keys", f"select p.id as key from posts p where {with_ids(self.database, 'p')}"),
+        ):
             if keys:
-                members = self._database.members(keys)
-                found.update(row["key"] for row in await tx.fetch(sql, members, service.name, members))
+                known = f"select key from {table} where key {in_list} and service = (select service from services where name = ?)"
+                members = self.database.members(sorted(keys))
+                found.update(row["key"] for row in await tx.fetch(f"{sql} union {known}", members, members, service.name))
         return frozenset(found)
 
 
@@ -197,22 +188,13 @@ def posts_per_second(page: Page, tasks: Sequence[Task], now: datetime) -> float 
 
     A page that goes back to the last visit shows all posts since then. A page that was cut off shows the
     newest posts only: their number is divided by the time that they span."""
-    times = [time_of(post, now) for post in page.posts if post.id not in page.along]
     if len(tasks) != 1:
         return None
-    (task,) = tasks
+    times, task = [time_of(post, now) for post in page.posts if post.id not in page.along], tasks[0]
     if page.cursor is None and task.progress.newest and task.visited_at is not None and task.visited_at < now:
         return len(times) / (now - task.visited_at).total_seconds()
     span = (max(times) - min(times)).total_seconds() if times else 0.0
     return (len(times) - 1) / span if span > 0 else None
-
-
-def _new_posts(listed: Sequence[Post], tasks: Sequence[Task], now: datetime) -> Sequence[Post]:
-    """Return the posts that the last visit of a timeline did not show, where each visit shows the newest posts."""
-    last_visit = max(
-        (task.visited_at for task in tasks if task.visited_at is not None and not task.progress.newest), default=None
-    )
-    return listed if last_visit is None else [post for post in listed if time_of(post, now) > last_visit]
 
 
 def reduced(page: Page, chosen: Collection[str], stored: Collection[str]) -> Page:
@@ -239,15 +221,14 @@ def _posts_inside(page: Page, outer: set[str]) -> set[str]:
 
     A post inside a stored payload is stored too: otherwise its copy would stay when the post is deleted."""
     posts = {post.id: post for post in page.posts}
-    found, added = set[str](), outer & posts.keys()
-    while added:
-        found |= added
-        inner = set()
-        for known in added:
-            for each in (posts[known].repost_of, posts[known].quote_of):
-                if each in posts and (each in page.along or (posts[each].raw and posts[each].raw in posts[known].raw)):
-                    inner.add(each)
-        added = inner - found
+    found = outer & posts.keys()
+    waiting = [posts[each] for each in found]
+    while waiting:
+        post = waiting.pop()
+        for each in (post.repost_of, post.quote_of):
+            if each in posts and each not in found and (each in page.along or (posts[each].raw and posts[each].raw in post.raw)):
+                found.add(each)
+                waiting.append(posts[each])
     return found
 
 

@@ -1,21 +1,22 @@
-"""Grading by labels, as in the paper: people label hashtags, and a post scores the sum of its hashtags.
+"""Grading by labels, as in the paper: people label keywords, and a post scores the sum of its keywords.
 
-A post with a score above zero belongs to the event.
+Keywords of every kind count: hashtags, words, phrases and accounts. A post with a score above zero belongs to
+the event.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from statistics import fmean
 
 from bowerbird.errors import UserError
 from bowerbird.flows.language.spelling import meant
+from bowerbird.model.terms import Matcher, Reading
 
 
 class Category(StrEnum):
-    """How a hashtag relates to an event."""
+    """How a keyword relates to an event."""
 
     RELATED = "C1"
     """Of the event itself: its seeds, its name, its teams."""
@@ -27,19 +28,12 @@ class Category(StrEnum):
     """In a language that the tagger does not read."""
 
 
-Labels = Mapping[str, Category]
-Scores = Mapping[str, float]
-"""Of every keyword. A term that is missing never was a keyword."""
-
 SCORES: Mapping[Category, int] = {
     Category.RELATED: 3,
     Category.POSSIBLY: 1,
     Category.UNRELATED: -3,
     Category.UNKNOWN: 0,
 }
-SCORE_OF_OTHERS = -1
-"""Of a hashtag that never was a keyword."""
-_RELATED_FROM = 2
 WORDS: Mapping[Category, tuple[str, ...]] = {
     Category.RELATED: ("related", "r"),
     Category.POSSIBLY: ("possibly", "possibly related", "p"),
@@ -65,51 +59,32 @@ def category_of(score: float) -> Category:
         return Category.UNKNOWN
     if score < 0:
         return Category.UNRELATED
-    return Category.RELATED if score >= _RELATED_FROM else Category.POSSIBLY
+    return Category.RELATED if score >= 2 else Category.POSSIBLY
 
 
-def score_terms(labels: Mapping[str, Sequence[Category]], keywords: Iterable[str]) -> dict[str, float]:
+def score_terms(labels: Mapping[str, Collection[Category]], keywords: Iterable[str]) -> dict[str, float]:
     """Return the mean score of each keyword's labels; 0 without labels."""
     return {term: fmean(SCORES[label] for label in labels.get(term) or (Category.UNKNOWN,)) for term in keywords}
 
 
-def score_post(hashtags: Iterable[str], scores: Scores) -> float:
-    """Return the score of a post with these hashtags; 0 without hashtags."""
-    return sum(scores.get(tag, SCORE_OF_OTHERS) for tag in set(hashtags))
+class PostGrader:
+    """Scores posts by the scores of all keywords that any method ever followed."""
+
+    def __init__(self, scores: Mapping[str, float]) -> None:
+        self._scores = scores
+        self._matcher = Matcher(scores)
+
+    def score(self, post: Reading) -> float:
+        """Return the sum of the scores of a post's keywords, less 1 for each hashtag that is none."""
+        others = [tag for tag in post.hashtags if tag not in self._scores and tag[1:] not in self._scores]
+        return sum(self._scores[term] for term in self._matcher.matched(post)) - len(others)
+
+    def is_related(self, post: Reading) -> bool:
+        return self.score(post) > 0
 
 
-def is_related(hashtags: Iterable[str], scores: Scores) -> bool:
-    return score_post(hashtags, scores) > 0
-
-
-def agreement(units: Iterable[Sequence[Category]]) -> tuple[float | None, float | None]:
-    """Return the share of equal pairs of labels for the same hashtag, and Krippendorff's alpha.
-
-    Both are None if no hashtag has two labels."""
-    shared = [unit for unit in units if len(unit) > 1]
-    if not shared:
-        return None, None
-    same = sum(count * (count - 1) for unit in shared for count in Counter(unit).values())
-    return same / sum(len(unit) * (len(unit) - 1) for unit in shared), krippendorff(shared)
-
-
-def krippendorff(units: Sequence[Sequence[Category]]) -> float:
-    """Return Krippendorff's alpha for nominal labels: 1 is agreement, 0 is chance."""
-    shared = [unit for unit in units if len(unit) > 1]
-    totals = Counter(label for unit in shared for label in unit)
-    whole = totals.total()
-    by_chance = whole * whole - sum(count * count for count in totals.values())
-    if not by_chance:
-        return 1.0
-    differ = ((len(unit) ** 2 - sum(count * count for count in Counter(unit).values())) / (len(unit) - 1) for unit in shared)
-    return 1 - (whole - 1) * sum(differ) / by_chance
-
-
-def share_retained(labels: Labels, before: Collection[str], after: Collection[str]) -> dict[str, float]:
+def share_retained(labels: Mapping[str, Category], before: Collection[str], after: Collection[str]) -> dict[str, float]:
     """Return the share of keywords that are still there, by category and over `all`; categories without keywords are left out."""
-    shares: dict[str, float] = {}
-    for category in (*Category, None):
-        terms = [term for term in before if category is None or labels.get(term) is category]
-        if terms:
-            shares[category.value if category else "all"] = sum(term in after for term in terms) / len(terms)
-    return shares
+    groups = {category.value: [term for term in before if labels.get(term) is category] for category in Category}
+    groups["all"] = list(before)
+    return {name: sum(term in after for term in terms) / len(terms) for name, terms in groups.items() if terms}

@@ -20,67 +20,54 @@ from bowerbird.keywords.values import Change, Frame, Keyword, Settings, State
 from bowerbird.model.terms import term_form
 
 
-def begin_state(method: str, seeds: Sequence[str], settings: Settings) -> State:
-    """Return the state before the first frame: the seeds in normal form are the keywords.
+def replace_seeds(state: State, seeds: Sequence[str], settings: Settings) -> State:
+    """Return the state with these seeds, which become keywords; earlier ones leave unless they are pinned.
 
-    Raises `UserError` for an invalid or blacklisted seed, for no seed, and for too many."""
+    Seeds that were blocked, or that left before, stay out. Raises `UserError` for an invalid or blacklisted seed,
+    for no seed, and for too many."""
     forms = tuple(dict.fromkeys(parse_keyword(seed) for seed in seeds))
     if not forms:
-        raise UserError("No seeds. Name at least one keyword to begin with, such as a hashtag.")
+        raise UserError('An event crawl needs at least one keyword. Add seeds = ["#hashtag"] to the crawl file.')
     if len(forms) > settings.max_keywords:
         raise UserError(f"{len(forms)} seeds, but at most {settings.max_keywords} keywords.")
     if listed := [form for form in forms if form in settings.blacklist]:
         raise UserError(f"The seed {listed[0]!r} is in the blacklist. Remove it from one of the two.")
-    return State(method=method, seeds=forms, keywords={form: Keyword(is_seed=True) for form in forms})
+    left = set(state.seeds) - {*forms, *state.pinned}
+    keywords = {term: keyword for term, keyword in state.keywords.items() if term not in left}
+    keywords |= {term: Keyword() for term in forms if term not in (*keywords, *state.seeds, *state.blocked)}
+    for seed in seeds:
+        keyword = keywords.get(parse_keyword(seed))
+        # The user's own spelling, where it contains accents.
+        if keyword is not None and not keyword.spellings and not seed.isascii():
+            keywords[parse_keyword(seed)] = replace(keyword, spellings=(" ".join(seed.lower().split()),))
+    return replace(state, seeds=forms, keywords=keywords)
 
 
 def parse_keyword(text: str) -> str:
     """Return the normal form of a keyword that a user typed; raises `UserError` if it is invalid."""
-    if not (form := term_form(text)):
+    form = term_form(text)
+    if not form:
         raise UserError(f"Invalid keyword {text!r}. Use a hashtag (#flood), a word, a phrase of up to three words, or @account.")
+    if text.strip().startswith("#") and not form.startswith("#"):
+        raise UserError(f"Invalid hashtag {text!r}. Use letters, digits and _, with at least one letter.")
     return form
 
 
-def add_spellings(state: State, texts: Iterable[str]) -> State:
-    """Return the state with the user's own spellings of keywords that contain accents."""
-    spellings = {parse_keyword(text): " ".join(text.lower().split()) for text in texts if not text.isascii()}
-    keywords = {
-        term: replace(keyword, spellings=(spellings[term],)) if term in spellings and not keyword.spellings else keyword
-        for term, keyword in state.keywords.items()
-    }
-    return replace(state, keywords=keywords)
+def follow_order(state: State, order: str, term: str) -> State:
+    """Return the state after an order of a user: `pin` keeps a term, `block` keeps it out, seeds included, `free` ends both.
 
-
-def pin(state: State, term: str) -> State:
-    """Return the state with a keyword that stays until the user releases it."""
-    form = parse_keyword(term)
-    return replace(
-        state,
-        keywords={**state.keywords, form: state.keywords.get(form, Keyword())},
-        pinned=tuple(dict.fromkeys((*state.pinned, form))),
-        blocked=_without(state.blocked, form),
-    )
-
-
-def block(state: State, term: str) -> State:
-    """Return the state without a term, seeds included; it stays out until the user releases it."""
-    form = parse_keyword(term)
-    return replace(
-        state,
-        keywords={each: keyword for each, keyword in state.keywords.items() if each != form},
-        pinned=_without(state.pinned, form),
-        blocked=tuple(dict.fromkeys((*state.blocked, form))),
-    )
-
-
-def release(state: State, term: str) -> State:
-    """Return the state with a term that is neither pinned nor blocked."""
-    form = parse_keyword(term)
-    return replace(state, pinned=_without(state.pinned, form), blocked=_without(state.blocked, form))
-
-
-def _without(terms: Iterable[str], term: str) -> tuple[str, ...]:
-    return tuple(each for each in terms if each != term)
+    A seed that is no longer blocked is a keyword again."""
+    keywords = {each: keyword for each, keyword in state.keywords.items() if order != "block" or each != term}
+    pinned = tuple(each for each in state.pinned if each != term)
+    blocked = tuple(each for each in state.blocked if each != term)
+    if order == "pin":
+        keywords.setdefault(term, Keyword())
+        pinned = (*pinned, term)
+    elif order == "block":
+        blocked = (*blocked, term)
+    elif term in state.blocked and term in state.seeds:
+        keywords[term] = Keyword()
+    return replace(state, keywords=keywords, pinned=pinned, blocked=blocked)
 
 
 def is_protected(state: State, term: str, settings: Settings) -> bool:
@@ -94,8 +81,10 @@ def may_stay(state: State, term: str, settings: Settings) -> bool:
 
 
 def may_enter(state: State, term: str, settings: Settings) -> bool:
-    """True if the term is not a keyword yet and nothing forbids it."""
-    return term not in state.keywords and may_stay(state, term, settings)
+    """True if the term is not a keyword yet and nothing forbids it.
+
+    Hashtags that services name may be invalid as keywords: too long, or with a space."""
+    return term not in state.keywords and may_stay(state, term, settings) and term_form(term) == term
 
 
 def count_room(state: State, exits: Sequence[Change], settings: Settings) -> int:
@@ -119,7 +108,7 @@ def find_quiet(state: State, settings: Settings) -> tuple[Change, ...]:
         Change(
             term=term,
             reason=f"fewer than {settings.min_posts} posts in each of {keyword.quiet} frames",
-            numbers={"quiet": keyword.quiet, "posts": keyword.posts},
+            numbers={"quiet": keyword.quiet, "posts_collected": keyword.posts},
         )
         for term, keyword in state.keywords.items()
         if keyword.quiet >= settings.quiet_frames and not is_protected(state, term, settings)

@@ -11,9 +11,8 @@ The paper describes RKwA twice, with different results:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
-from types import MappingProxyType
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,7 +21,6 @@ from bowerbird.keywords.counting import Counts, count_posts, count_together
 from bowerbird.keywords.keyword_set import (
     add_posts,
     apply_changes,
-    begin_state,
     count_room,
     find_quiet,
     is_protected,
@@ -33,103 +31,66 @@ from bowerbird.keywords.values import Candidate, Change, Decision, Frame, Settin
 from bowerbird.model.terms.traffic import pearson
 
 NAIVE_POSTS = 4
-"""Posts within `NAIVE_PERIOD` after which the naive rule follows a hashtag."""
 NAIVE_PERIOD = timedelta(days=1)
 
 
-class Baseline:
-    """The seeds and nothing else, as in most studies of events."""
-
-    name = "baseline"
-
-    def begin(self, seeds: tuple[str, ...], settings: Settings) -> State:
-        return begin_state(self.name, seeds, settings)
-
-    def decide(self, state: State, frame: Frame, settings: Settings) -> Decision:
-        return Decision(state=add_posts(state, count_posts(state, frame, settings).total, settings))
+def baseline(state: State, frame: Frame, settings: Settings) -> Decision:
+    """Keep the seeds and nothing else, as in most studies of events."""
+    return Decision(state=add_posts(state, count_posts(state, frame, settings).total, settings))
 
 
-class Skwa:
-    """Simple Keyword Adaptation: the most frequent hashtags of the collected posts enter."""
-
-    name = "skwa"
-
-    def begin(self, seeds: tuple[str, ...], settings: Settings) -> State:
-        return begin_state(self.name, seeds, settings)
-
-    def decide(self, state: State, frame: Frame, settings: Settings) -> Decision:
-        """Add the top `N - |H|` frequent hashtags of the frame; drop keywords that were quiet."""
-        counts = count_posts(state, frame, settings)
-        before = add_posts(state, counts.total, settings)
-        exits = find_quiet(before, settings)
-        ranked = [
-            term
-            for term in _rank_hashtags(counts)
-            if counts.total[term] >= settings.min_posts and may_enter(before, term, settings)
-        ]
-        room = count_room(before, exits, settings)
-        entries = tuple(
-            Change(
-                term=term,
-                reason=f"in {counts.total[term]} posts of the frame, number {rank} of the new hashtags",
-                numbers={"count": counts.total[term], "rank": rank},
-            )
-            for rank, term in enumerate(ranked[:room], 1)
+def skwa(state: State, frame: Frame, settings: Settings) -> Decision:
+    """Simple Keyword Adaptation: add the top `N - |H|` frequent hashtags of the frame; drop keywords that were quiet."""
+    counts = count_posts(state, frame, settings)
+    before = add_posts(state, counts.total, settings)
+    exits = find_quiet(before, settings)
+    ranked = [
+        term
+        for term in sorted(counts.total, key=lambda term: (-counts.total[term], term))
+        if term[0] == "#" and counts.total[term] >= settings.min_posts and may_enter(before, term, settings)
+    ]
+    room = count_room(before, exits, settings)
+    entries = tuple(
+        Change(
+            term=term,
+            reason=f"in {counts.total[term]} posts of the frame, number {rank} of the new hashtags",
+            numbers={"posts_in_frame": counts.total[term], "rank": rank},
         )
-        together = _hashtags_together(ranked, frame, counts)
-        candidates = tuple(
-            Candidate(
-                term=term,
-                counts=counts.in_slots(term),
-                verdict="enters" if rank < room else "full",
-                together=together[term],
-            )
-            for rank, term in enumerate(ranked)
+        for rank, term in enumerate(ranked[:room], 1)
+    )
+    together = count_together(ranked, (post.reading.hashtags for post in frame.posts), counts.keywords)
+    candidates = tuple(
+        Candidate(
+            term=term,
+            counts=counts.in_slots(term),
+            verdict="enters" if rank < room else "full",
+            together=together[term],
         )
-        after = apply_changes(before, frame, entries, exits, counts.total)
-        return Decision(state=after, entries=entries, exits=exits, candidates=candidates)
+        for rank, term in enumerate(ranked)
+    )
+    after = apply_changes(before, frame, entries, exits, counts.total)
+    return Decision(state=after, entries=entries, exits=exits, candidates=candidates)
 
 
-def _rank_hashtags(counts: Counts) -> list[str]:
-    """Return the hashtags of a frame, the most frequent first, ties by name."""
-    hashtags = (term for term in counts.total if term[0] == "#")
-    return sorted(hashtags, key=lambda term: (-counts.total[term], term))
-
-
-def _hashtags_together(terms: Sequence[str], frame: Frame, counts: Counts) -> dict[str, dict[str, int]]:
-    return count_together(terms, (post.reading.hashtags for post in frame.posts), counts.keywords)
-
-
-class Naive:
-    """Every hashtag that occurs four times within a day in collected posts enters; none leaves."""
-
-    name = "naive"
-
-    def begin(self, seeds: tuple[str, ...], settings: Settings) -> State:
-        return begin_state(self.name, seeds, settings)
-
-    def decide(self, state: State, frame: Frame, settings: Settings) -> Decision:
-        counts = count_posts(state, frame, settings)
-        before = add_posts(state, counts.total, settings)
-        seen: Counter[str] = Counter()
-        for post in (*frame.earlier, *frame.posts):
-            if post.at > frame.end - NAIVE_PERIOD:
-                seen.update(post.reading.hashtags)
-        frequent = [
-            term
-            for term in sorted(seen, key=lambda term: (-seen[term], term))
-            if seen[term] >= NAIVE_POSTS and may_enter(before, term, settings)
-        ]
-        entries = tuple(
-            Change(
-                term=term,
-                reason=f"in {seen[term]} collected posts of the last day",
-                numbers={"count": seen[term]},
-            )
-            for term in frequent[: count_room(before, (), settings)]
-        )
-        after = apply_changes(before, frame, entries, (), counts.total)
-        return Decision(state=after, entries=entries)
+def naive(state: State, frame: Frame, settings: Settings) -> Decision:
+    """Add every hashtag that occurs four times within a day in collected posts; drop none."""
+    counts = count_posts(state, frame, settings)
+    before = add_posts(state, counts.total, settings)
+    seen: Counter[str] = Counter()
+    for post in (*frame.earlier, *frame.posts):
+        if post.at > frame.end - NAIVE_PERIOD:
+            seen.update(post.reading.hashtags)
+    frequent = [
+        term
+        for term in sorted(seen, key=lambda term: (-seen[term], term))
+        if seen[term] >= NAIVE_POSTS and may_enter(before, term, settings)
+    ]
+    entries = tuple(
+        Change(term=term, reason=f"in {seen[term]} collected posts of the last day", numbers={"posts_in_a_day": seen[term]})
+        for term in frequent[: count_room(before, (), settings)]
+    )
+    after = apply_changes(before, frame, entries, (), counts.total)
+    return Decision(state=after, entries=entries)
 
 
 class Link(Struct, frozen=True):
@@ -144,37 +105,26 @@ class Link(Struct, frozen=True):
         return self.correlation > self.threshold
 
 
-class Thresholds(Struct, frozen=True):
-    seed: float = 0.5
-    """`Thres1` of the paper."""
-    keyword: float = 0.8
-    """`Thres2` of the paper."""
-
-
-Retaining = Callable[[Sequence[str], Sequence[str], Counts, Thresholds], dict[str, Link]]
-"""From SKwA's keywords, the most frequent first, and the seeds: the link of each of the former."""
-
-
-def retain_by_prose(pool: Sequence[str], seeds: Sequence[str], counts: Counts, thresholds: Thresholds) -> dict[str, Link]:
+def retain_by_prose(pool: Sequence[str], seeds: Sequence[str], counts: Counts, thres1: float, thres2: float) -> dict[str, Link]:
     """Link each term to a seed, or to another retained term; the order of terms does not matter."""
-    links = {term: _best_link(term, seeds, counts, thresholds.seed) for term in pool}
+    links = {term: _best_link(term, seeds, counts, thres1) for term in pool}
     added = [term for term in pool if links[term].holds]
     while added:
         others = [term for term in pool if not links[term].holds]
-        near = {term: _best_link(term, added, counts, thresholds.keyword) for term in others}
+        near = {term: _best_link(term, added, counts, thres2) for term in others}
         added = [term for term in others if near[term].holds]
         links |= {term: near[term] for term in added}
     return links
 
 
-def retain_by_pseudocode(pool: Sequence[str], seeds: Sequence[str], counts: Counts, thresholds: Thresholds) -> dict[str, Link]:
+def retain_by_pseudocode(
+    pool: Sequence[str], seeds: Sequence[str], counts: Counts, thres1: float, thres2: float
+) -> dict[str, Link]:
     """Link each term in turn: by `thres1` until one is retained, then by `thres2`."""
     links: dict[str, Link] = {}
     retained = list(seeds)
     for term in pool:
-        is_first = len(retained) == len(seeds)
-        threshold = thresholds.seed if is_first else thresholds.keyword
-        links[term] = _best_link(term, retained, counts, threshold)
+        links[term] = _best_link(term, retained, counts, thres1 if len(retained) == len(seeds) else thres2)
         if links[term].holds:
             retained.append(term)
     return links
@@ -189,77 +139,72 @@ def _best_link(term: str, keywords: Sequence[str], counts: Counts, threshold: fl
     return Link(correlation, keyword, threshold)
 
 
-READINGS = MappingProxyType({"prose": retain_by_prose, "pseudocode": retain_by_pseudocode})
-"""The two descriptions of RKwA in the paper."""
+READINGS = {"prose": retain_by_prose, "pseudocode": retain_by_pseudocode}
 
 
-class Rkwa:
-    """Refined Keyword Adaptation: of SKwA's keywords, those whose traffic follows that of the seeds."""
+def rkwa(
+    state: State,
+    frame: Frame,
+    settings: Settings,
+    *,
+    thres1: float = 0.5,
+    thres2: float = 0.8,
+    reading: str = "prose",
+) -> Decision:
+    """Refined Keyword Adaptation: let SKwA choose a pool, then retain in every frame anew what correlates with the seeds."""
+    counts = count_posts(state, frame, settings)
+    before = add_posts(state, counts.total, settings)
+    pool = skwa(replace(state, keywords={**state.keywords, **state.pool}), frame, settings).state.keywords
 
-    name = "rkwa"
+    seeds = [term for term in before.keywords if is_protected(before, term, settings)]
+    others = [
+        term
+        for term in sorted(pool, key=lambda term: (-counts.total.get(term, 0), term))
+        if term not in seeds and may_stay(before, term, settings)
+    ]
+    links = READINGS[reading](others, seeds, counts, thres1, thres2)
+    retained = [term for term in others if links[term].holds][: max(0, settings.max_keywords - len(seeds))]
 
-    def __init__(self, thres1: float = 0.5, thres2: float = 0.8, reading: str = "prose") -> None:
-        self._thresholds = Thresholds(thres1, thres2)
-        self._retain: Retaining = READINGS[reading]
-
-    def begin(self, seeds: tuple[str, ...], settings: Settings) -> State:
-        return begin_state(self.name, seeds, settings)
-
-    def decide(self, state: State, frame: Frame, settings: Settings) -> Decision:
-        """Let SKwA choose a pool, then retain in every frame anew what correlates with the seeds."""
-        counts = count_posts(state, frame, settings)
-        before = add_posts(state, counts.total, settings)
-        skwa_state = replace(state, keywords={**state.keywords, **state.pool})
-        pool = Skwa().decide(skwa_state, frame, settings).state.keywords
-
-        seeds = [term for term in before.keywords if is_protected(before, term, settings)]
-        others = [
-            term
-            for term in sorted(pool, key=lambda term: (-counts.total.get(term, 0), term))
-            if term not in seeds and may_stay(before, term, settings)
-        ]
-        links = self._retain(others, seeds, counts, self._thresholds)
-        retained = [term for term in others if links[term].holds]
-        retained = retained[: max(0, settings.max_keywords - len(seeds))]
-
-        kept = {*seeds, *retained}
-        entries = tuple(self._entry(term, links[term]) for term in retained if term not in before.keywords)
-        exits = tuple(self._exit(term, links.get(term)) for term in before.keywords if term not in kept)
-        together = _hashtags_together(others, frame, counts)
-        candidates = tuple(
-            Candidate(
-                term=term,
-                counts=counts.in_slots(term),
-                verdict="in" if term in kept else "full" if link.holds else "unlike the seeds",
-                numbers={"correlation": link.correlation, "threshold": link.threshold},
-                together=together[term],
-            )
-            for term, link in links.items()
-        )
-        after = apply_changes(before, frame, entries, exits, counts.total)
-        return Decision(
-            state=replace(after, pool=pool),
-            entries=entries,
-            exits=exits,
-            candidates=candidates,
-            numbers={"thres1": self._thresholds.seed, "thres2": self._thresholds.keyword},
-        )
-
-    @staticmethod
-    def _entry(term: str, link: Link) -> Change:
-        return Change(
+    kept = {*seeds, *retained}
+    numbers = {term: {"correlation": link.correlation, "threshold": link.threshold} for term, link in links.items()}
+    entries = tuple(
+        Change(
             term=term,
-            reason=f"its traffic follows that of {link.keyword}: correlation {link.correlation:.2f}, above {link.threshold:.2f}",
-            numbers={"correlation": link.correlation, "threshold": link.threshold},
+            reason=f"its traffic follows that of {links[term].keyword}: "
+            f"correlation {links[term].correlation:.2f}, above {links[term].threshold:.2f}",
+            numbers=numbers[term],
         )
-
-    @staticmethod
-    def _exit(term: str, link: Link | None) -> Change:
-        if link is None:
-            return Change(term=term, reason="too few posts for too long, or blocked")
-        return Change(
+        for term in retained
+        if term not in before.keywords
+    )
+    exits = tuple(
+        Change(
             term=term,
             reason="its traffic does not follow that of another keyword any more: "
-            f"correlation {link.correlation:.2f}, not above {link.threshold:.2f}",
-            numbers={"correlation": link.correlation, "threshold": link.threshold},
+            f"correlation {links[term].correlation:.2f}, not above {links[term].threshold:.2f}"
+            if term in links
+            else "too few posts for too long, or blocked",
+            numbers=numbers.get(term, {}),
         )
+        for term in before.keywords
+        if term not in kept
+    )
+    together = count_together(others, (post.reading.hashtags for post in frame.posts), counts.keywords)
+    candidates = tuple(
+        Candidate(
+            term=term,
+            counts=counts.in_slots(term),
+            verdict="in" if term in kept else "full" if link.holds else "unlike the seeds",
+            numbers=numbers[term],
+            together=together[term],
+        )
+        for term, link in links.items()
+    )
+    after = apply_changes(before, frame, entries, exits, counts.total)
+    return Decision(
+        state=replace(after, pool=pool),
+        entries=entries,
+        exits=exits,
+        candidates=candidates,
+        numbers={"thres1": thres1, "thres2": thres2},
+    )

@@ -2,7 +2,9 @@
 
 `reference.bin` contains the greatest relative frequency of each word over 15 languages, counted in
 82,000 tweets of 2013 and later that have nothing to do with an event. Words of one or two posts
-are left out, as are mentions and links. `benchmarks/keyword_reference.py` builds it."""
+are left out, as are mentions and links. Function words of other languages have an assumed
+frequency; they are from stopwords-iso (https://github.com/stopwords-iso/stopwords-iso, copyright
+Gene Diaz, MIT licence). `benchmarks/keyword_reference.py` builds the table."""
 
 from __future__ import annotations
 

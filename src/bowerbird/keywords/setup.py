@@ -10,25 +10,25 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime, timedelta
 
 from msgspec import structs
 
-from bowerbird.clock import to_micros
-from bowerbird.errors import UserError
+from bowerbird.clock import from_micros, to_micros
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.flows.files.sections.keyword_streams import STREAM_NAME
 from bowerbird.flows.files.sections.stream_plans import StreamPlan
 from bowerbird.flows.keywords import BACKGROUND, KeywordUse
 from bowerbird.keywords import rows
 from bowerbird.keywords.filters import FullStreamFilter, KeywordCache, KeywordFilter
-from bowerbird.keywords.frames import OLDEST_SAMPLE, FrameReader, Grid
-from bowerbird.keywords.keyword_set import add_spellings, parse_keyword
+from bowerbird.keywords.frames import OLDEST_SAMPLE, Grid
+from bowerbird.keywords.keyword_set import parse_keyword, replace_seeds
 from bowerbird.keywords.methods import make_method
 from bowerbird.keywords.probes import ProbeFilter
-from bowerbird.keywords.rows import MethodRow
-from bowerbird.keywords.values import Change, Keyword, Method, Settings, State
+from bowerbird.keywords.rows import MethodRow, Progress
+from bowerbird.keywords.values import Change, State
 from bowerbird.model import Service, Subscription
 from bowerbird.ports import Database, KeywordProvider, Sieve, Transaction
 from bowerbird.providers import provider
@@ -39,11 +39,15 @@ WITHOUT_STREAM = frozenset((*SEARCHES, BACKGROUND))
 """Facets of an event flow that are left out where the service has a stream."""
 _GRACE = timedelta(seconds=15)
 """A stream delivers posts within this time."""
-_RESUME_METHOD = "update keyword_methods set options = ?, until = null where method = ?"
+_ADD_PROGRESS = """
+insert into keyword_progress (crawl, version, decided, share, watched_at) values (?, 1, ?, 1.0, ?) on conflict (crawl) do nothing
+"""
+_PULL_BACK = "update keyword_progress set decided = ? where crawl = ? and decided > ?"
+_WATCH = """
+update keyword_progress set watched_at = ?, decided = case when decided < ? then ? else decided end where crawl = ?
+"""
 _END_METHOD = "update keyword_methods set until = ? where method = ?"
-_AHEAD = timedelta(hours=1)
-"""Frames that were decided so far in the future were decided by a wrong clock; other frames would wait for years."""
-_PULL_BACK = "update keyword_progress set version = version + 1, decided = ? where crawl = ? and decided > ?"
+_END_KEYWORDS = "update keywords set until = ?, until_why = ?, until_numbers = '{}' where method = ? and until is null"
 # Also those of crawls that were stopped: no decision deletes them there.
 _OLD_SAMPLES = "delete from keyword_samples where at < ?"
 _OLD_PROBES = "update keyword_probes set found = null where answered_at < ? and found is not null"
@@ -65,98 +69,76 @@ class EventCrawl:
         """`most`: keywords that its networks take; `is_searched`: a service has no stream, so its posts arrive late;
         `full_services`: how many services it has, if all of them show everything that is posted there."""
         self.crawl = crawl
-        self.use = use
         self.database = database
+        self.full_services = full_services
         self.grid = Grid(use.frame, use.frame if is_searched else min(_GRACE, use.frame / 4))
-        self.settings = Settings(
-            frame=use.frame,
-            slots=use.slots,
-            max_keywords=use.most or most,
-            min_posts=use.min_frequency,
-            quiet_frames=use.quiet_frames,
-            may_drop_seeds=use.lose_seeds,
-            blacklist=tuple(parse_keyword(term) for term in use.blacklist),
-        )
-        self.methods: Mapping[str, Method] = {name: make_method(name, use.options.get(name)) for name in use.methods}
+        blacklist = tuple(parse_keyword(term) for term in use.blacklist)
+        self.use = structs.replace(use, max_keywords=use.max_keywords or most, blacklist=blacklist)
+        self.methods = {name: make_method(name, use.options.get(name)) for name in use.methods}
         self.cache = KeywordCache(crawl)
-        self.terms_by_target: dict[str, str] = {}
-        self._full_services = full_services
+        self.terms_by_place: dict[tuple[int, str], str] = {}
+        """By queue and target of a search, its keyword."""
 
     async def begin(self, tx: Transaction, seeds: Sequence[str], now: datetime) -> None:
-        """Bring the stored keywords in line with the crawl file; raises `UserError` if the crawl has no seeds at all."""
-        await rows.add_progress(tx, self.crawl, self.grid.start_of(now) - self.grid.frame, now)
-        await tx.execute(_PULL_BACK, to_micros(self.grid.start_of(now) - self.grid.frame), self.crawl, to_micros(now + _AHEAD))
-        progress = await rows.read_progress(tx, self.crawl)
-        await rows.save_watched(tx, self.crawl, self.grid.last_missed(progress.watched_at, now), now)
-        oldest = to_micros(now - OLDEST_SAMPLE)
-        await tx.execute(_OLD_SAMPLES, oldest)
-        await tx.execute(_OLD_PROBES, oldest)
+        """Bring the stored keywords in line with the crawl file; raises `UserError` for invalid seeds, and if there are none."""
+        newest = to_micros(self.grid.start_of(now) - self.grid.frame)
+        await tx.execute(_ADD_PROGRESS, self.crawl, newest, to_micros(now))
+        # Before the methods are read: this locks them, and a decision under way is made again from the new keywords.
+        await rows.bump_version(tx, self.crawl)
+        # A frame so far in the future was decided by a wrong clock; other frames would wait until then.
+        await tx.execute(_PULL_BACK, newest, self.crawl, to_micros(now + timedelta(hours=1)))
+        await self.watch(tx, now)
+        for sql in (_OLD_SAMPLES, _OLD_PROBES):
+            await tx.execute(sql, to_micros(now - OLDEST_SAMPLE))
         known = {row.name: row for row in await rows.read_methods(tx, self.crawl, with_ended=True)}
-        forms = tuple(dict.fromkeys(parse_keyword(seed) for seed in seeds))
-        if not forms and not known:
-            raise UserError('An event crawl needs at least one keyword. Add seeds = ["#hashtag"] to the crawl file.')
         stored = next((row.state.seeds for row in known.values()), ())
-        has_changed = False
         for name in self.methods:
-            row = known.get(name)
-            own = forms or (row.state.seeds if row is not None else stored)
-            has_changed |= await self._begin_method(tx, name, row, own, seeds, now)
+            await self._begin_method(tx, name, known.get(name), seeds or stored, now)
         for name, row in known.items():
             if name not in self.methods and not row.has_ended:
-                reason = "the method is no longer in the crawl file"
-                await rows.add_exits(tx, row.method, [Change(term=term, reason=reason) for term in row.state.keywords], now)
+                await tx.execute(_END_KEYWORDS, to_micros(now), "the method is no longer in the crawl file", row.method)
                 await tx.execute(_END_METHOD, to_micros(now), row.method)
-                has_changed = True
-        if has_changed:
-            await rows.bump_version(tx, self.crawl)
 
-    async def _begin_method(
-        self, tx: Transaction, name: str, row: MethodRow | None, seeds: tuple[str, ...], spellings: Sequence[str], now: datetime
-    ) -> bool:
-        """Begin a method, resume one that had ended, or give a stored one its seeds; return whether its state changed."""
-        is_new = row is None or row.has_ended
-        before = self.methods[name].begin(seeds, self.settings) if row is None else row.state
-        state = with_seeds(before, seeds)
-        if is_new:
+    async def _begin_method(self, tx: Transaction, name: str, row: MethodRow | None, seeds: Sequence[str], now: datetime) -> None:
+        """Begin a method, resume one that had ended, or give a stored one its seeds."""
+        state = replace_seeds(State() if row is None else row.state, seeds, self.use)
+        followed: AbstractSet[str] = set()
+        if row is not None and not row.has_ended:
+            followed = row.state.keywords.keys()
+        else:
             # Users gave their orders to the other methods.
             state = await rows.follow_orders(tx, self.crawl, state)
-        state = add_spellings(state, spellings)
-        if row is None:
-            method = await rows.add_method(tx, self.crawl, state, self.use.options.get(name, {}), now)
-        else:
-            method = row.method
-            await tx.execute(_RESUME_METHOD, rows.to_json(self.use.options.get(name, {})), method)
-            await rows.save_state(tx, method, state)
-        known = set() if is_new else before.keywords.keys()
-        reasons = {term: "pinned" if term in state.pinned else "followed before" for term in state.keywords.keys() - known}
-        reasons.update((term, "seed") for term in reasons.keys() & state.seeds)
-        left = [Change(term=term, reason="no longer a seed in the crawl file") for term in sorted(known - state.keywords.keys())]
-        await rows.add_exits(tx, method, left, now)
-        entered = [Change(term=term, reason=reason) for term, reason in sorted(reasons.items())]
-        await rows.add_entries(tx, self.crawl, method, entered, now)
-        return is_new or state != before
+        reasons = dict.fromkeys(state.keywords, "followed before")
+        reasons |= dict.fromkeys(state.pinned, "pinned") | dict.fromkeys(state.seeds, "seed")
+        await rows.save_state(
+            tx,
+            self.crawl,
+            await rows.add_method(tx, self.crawl, name, now) if row is None else row.method,
+            followed,
+            state,
+            at=now,
+            changes=[Change(term=term, reason=reasons[term]) for term in state.keywords],
+            reason="no longer a seed in the crawl file",
+        )
 
-    async def with_keywords(self, tx: Transaction, provider: KeywordProvider, planned: Subscription) -> Subscription:
-        """Return the planned subscription of a filtered stream with the current keywords."""
-        terms = rows.rank_spellings(await rows.read_methods(tx, self.crawl))
-        wanted = provider.keyword_stream(terms[: provider.most_keywords], planned)
-        return planned if wanted is None else structs.replace(planned, options=wanted.stream.options)
+    async def watch(self, tx: Transaction, now: datetime) -> Progress:
+        """Note that the crawl is running, and return its progress; the frames that it missed are not decided any more."""
+        (row,) = await tx.fetch("select watched_at from keyword_progress where crawl = ?", self.crawl)
+        missed = to_micros(self.grid.last_missed(from_micros(row["watched_at"]), now))
+        await tx.execute(_WATCH, to_micros(now), missed, missed, self.crawl)
+        return await rows.read_progress(tx, self.crawl)
 
     def stream_filter(self, *, is_filtered: bool) -> Sieve:
         """Return the filter for a stream; `is_filtered`: the network filters it already."""
-        if is_filtered:
-            return KeywordFilter(self.cache, self.grid, self.database, self.terms_by_target)
-        return FullStreamFilter(self.cache, self.grid, self.database)
+        kind = KeywordFilter if is_filtered else FullStreamFilter
+        return kind(self.cache, self.grid, self.database, self.terms_by_place)
 
     def queue_filter(self, facet: str) -> Sieve | None:
         """Return the filter for a facet that lists posts: searches, and the public timeline."""
         return self.stream_filter(is_filtered=facet in SEARCHES) if facet in WITHOUT_STREAM else None
 
     def probe_filter(self) -> Sieve:
-        return ProbeFilter(self.cache, self.grid, self.database, {})
-
-    def frame_reader(self) -> FrameReader:
-        return FrameReader(self.crawl, self.database, self.grid.frame, self._full_services)
+        return ProbeFilter(self.cache, self.grid, self.database, self.terms_by_place)
 
 
 def open_event(plan: CrawlPlan, crawl: int, database: Database) -> EventCrawl | None:
@@ -177,10 +159,8 @@ def open_event(plan: CrawlPlan, crawl: int, database: Database) -> EventCrawl | 
 
 def shows_everything(plan: CrawlPlan, service: Service) -> bool:
     """True if the crawl reads a full stream of a service, or its public timeline where it has no stream."""
-    speaks, streams = (
-        provider(service.provider),
-        [each.subscription for each in plan.streams if each.service.name == service.name],
-    )
+    speaks = provider(service.provider)
+    streams = [each.subscription for each in plan.streams if each.service.name == service.name]
     if not streams:
         return BACKGROUND in speaks.facets and BACKGROUND in {facet.name for facet in plan.flow.facets}
     full = speaks.keyword_stream(("#event",)) if isinstance(speaks, KeywordProvider) else None
@@ -197,13 +177,7 @@ def is_filtered(provider: KeywordProvider, planned: StreamPlan, event: EventCraw
     return stream is not None and stream.is_filtered
 
 
-def with_seeds(state: State, seeds: tuple[str, ...]) -> State:
-    """Return the state with other seeds; earlier ones leave unless they are pinned, and blocked ones stay out."""
-    if state.seeds == seeds:
-        return state
-    left = {term for term in state.seeds if term not in seeds and term not in state.pinned}
-    keywords = {term: keyword for term, keyword in state.keywords.items() if term not in left}
-    for term in seeds:
-        if term not in state.keywords and term not in state.blocked:
-            keywords[term] = Keyword(is_seed=True)
-    return structs.replace(state, seeds=seeds, keywords=keywords)
+def subscription_for(provider: KeywordProvider, planned: Subscription, terms: Sequence[str]) -> Subscription:
+    """Return the subscription of a filtered stream with these keywords, as many as the network takes."""
+    wanted = provider.keyword_stream(terms[: provider.most_keywords], planned)
+    return planned if wanted is None else structs.replace(planned, options=wanted.stream.options)

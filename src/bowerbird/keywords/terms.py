@@ -19,19 +19,10 @@ def list_terms(reading: Reading) -> set[str]:
     """Return what a keyword may be: hashtags, words, and pairs of neighbouring words.
 
     The word of a hashtag counts as a word, because a keyword without # matches both."""
-    terms: set[str] = set()
-    for token in reading.tokens:
-        if token[0] == "#":
-            terms.add(token)
-            terms.add(token[1:])
-        elif token[0] != "@":
-            terms.add(token)
-    terms.update(list_bigrams(reading))
+    terms = {token for token in reading.tokens if token[0] != "@"}
+    terms.update(tag[1:] for tag in reading.hashtags)
+    terms.update(f"{one} {other}" for one, other in pairwise(reading.tokens) if one[0] not in "#@" and other[0] not in "#@")
     return terms
-
-
-def list_bigrams(reading: Reading) -> list[str]:
-    return [f"{one} {other}" for one, other in pairwise(reading.tokens) if one[0] not in "#@" and other[0] not in "#@"]
 
 
 def list_features(reading: Reading) -> list[str]:
@@ -42,16 +33,12 @@ def list_features(reading: Reading) -> list[str]:
 @lru_cache(maxsize=20_000)
 def is_specific(term: str) -> bool:
     """True if some part has at least three letters and is not a number."""
-    return any(len(word) >= MIN_LETTERS and sum(map(str.isalpha, word)) >= MIN_LETTERS for word in term.lstrip("#@").split(" "))
+    return any(sum(map(str.isalpha, word)) >= MIN_LETTERS for word in term.lstrip("#@").split(" "))
 
 
 def kin_families(terms: Iterable[str]) -> frozenset[str]:
     """Return the families of terms and of their words: what occurs wherever these terms do."""
-    families = set()
-    for term in terms:
-        families.add(family(term))
-        families.update(family(word) for word in term.split(" "))
-    return frozenset(families)
+    return frozenset(family(each) for term in terms for each in (term, *term.split(" ")))
 
 
 def is_implied(term: str, keywords: Iterable[str]) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Protocol
 
 from msgspec import Struct
 
+from bowerbird.flows.keywords import Settings as Settings
 from bowerbird.model.terms import Reading
 
 PROBE_POSTS = 40
@@ -15,25 +16,6 @@ HISTORY = 6_000
 """Earlier collected posts, and background posts, that a frame contains at most."""
 SPAN_FRAMES = 20
 """Frames for which a frame lists the volume of the network, itself included."""
-
-
-class Settings(Struct, frozen=True, kw_only=True):
-    """Settings of a crawl that apply to every method."""
-
-    frame: timedelta = timedelta(minutes=5)
-    """Methods decide at the end of each frame."""
-    slots: int = 10
-    """Parts of a frame in which traffic is counted."""
-    max_keywords: int = 400
-    """Keywords at once, seeds included: what a network accepts in one subscription."""
-    min_posts: int = 3
-    """Posts of a frame in which a term must occur to become a candidate."""
-    quiet_frames: int = 12
-    """A keyword leaves after this many frames in a row with fewer than `min_posts` posts each."""
-    may_drop_seeds: bool = False
-    """Whether the rule for quiet keywords applies to seeds."""
-    blacklist: tuple[str, ...] = ()
-    """Terms in normal form that never become keywords."""
 
 
 class Post(Struct, frozen=True, gc=False):
@@ -58,16 +40,6 @@ class Probe(Struct, frozen=True, kw_only=True):
         return len(self.posts) >= PROBE_POSTS
 
 
-class Load(Struct, frozen=True, kw_only=True):
-    """How full a stream with a cap was in a frame."""
-
-    used: int = 0
-    cap: int | None = None
-    """Posts that the network sends at most in a frame; None: no cap."""
-    lost: int = 0
-    """Posts that the network did not send because of the cap, as reported or estimated."""
-
-
 class Frame(Struct, frozen=True, kw_only=True):
     """What one method may know at the end of a frame."""
 
@@ -87,7 +59,6 @@ class Frame(Struct, frozen=True, kw_only=True):
     """Probes answered since the last frame."""
     spellings: dict[str, tuple[str, ...]] = {}
     """Hashtags with accents and the like, as people write them, the most frequent first."""
-    load: Load = Load()
 
     @property
     def end(self) -> datetime:
@@ -109,7 +80,6 @@ class Keyword(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     since: datetime | None = None
     """The end of the frame after which it entered; None: from the beginning."""
-    is_seed: bool = False
     posts: int = 0
     """Posts collected with it since the crawl began."""
     quiet: int = 0
@@ -123,19 +93,18 @@ class Keyword(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class State(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a method remembers from frame to frame. It is stored in the database; a restart continues from it."""
 
-    method: str
-    seeds: tuple[str, ...]
-    keywords: dict[str, Keyword]
+    seeds: tuple[str, ...] = ()
+    keywords: dict[str, Keyword] = {}
     pinned: tuple[str, ...] = ()
-    """Terms that a user wants to keep."""
     blocked: tuple[str, ...] = ()
-    """Terms that a user does not want."""
     frames: int = 0
-    """Frames decided so far."""
     pool: dict[str, Keyword] = {}
     """The keywords of SKwA, from which RKwA chooses."""
+    precision: Estimate | None = None
+    """Of all posts collected so far; None: not estimated."""
     memory: bytes = b""
-    """What the method needs besides, encoded by itself. It contains no text of a post."""
+    """What the method needs besides, encoded by itself. It contains no text of a post, but words, so that forgetting an account
+    empties it."""
 
 
 class Change(Struct, frozen=True, kw_only=True):
@@ -144,7 +113,6 @@ class Change(Struct, frozen=True, kw_only=True):
     term: str
     reason: str
     numbers: dict[str, float] = {}
-    """The figures behind the reason."""
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
@@ -154,7 +122,7 @@ class Candidate(Struct, frozen=True, kw_only=True):
     counts: tuple[int, ...]
     """Collected posts with it in each slot of the frame."""
     verdict: str
-    """`enters`, `in`, or why it stays out: `infrequent`, `unlike the event`, `full`, …"""
+    """`enters`, `in`, or why it stays out: `unlike the event`, `no burst`, `full`, …"""
     numbers: dict[str, float] = {}
     together: dict[str, int] = {}
     """By keyword: posts of the frame that contain both."""
@@ -169,17 +137,9 @@ class Decision(Struct, frozen=True, kw_only=True):
     candidates: tuple[Candidate, ...] = ()
     probes: tuple[str, ...] = ()
     """Terms to probe before the next frame, the most useful first."""
-    precision: Estimate | None = None
-    """Of the whole collection so far; None: not estimated."""
     numbers: dict[str, float] = {}
     """Other figures of the frame, for the report."""
 
 
-class Method(Protocol):
-    """A way to adapt keywords to an event. Pure: the same state and frame give the same decision."""
-
-    name: str
-
-    def begin(self, seeds: tuple[str, ...], settings: Settings) -> State: ...
-
-    def decide(self, state: State, frame: Frame, settings: Settings) -> Decision: ...
+Method = Callable[[State, Frame, Settings], Decision]
+"""A way to adapt keywords to an event. Pure: the same state and frame give the same decision."""

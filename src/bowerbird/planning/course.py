@@ -193,7 +193,9 @@ class Course(Struct, frozen=True, kw_only=True):
             if at <= self.length or self.is_finished:
                 return self.samples[place].answered
             done = end.done + self._slope("done") * hours_of(at - self.length)
-            return min(1.0, done / max(1.0, end.done + end.waiting + self._slope("tasks") * hours_of(at - self.length)))
+            tasks = end.done + end.waiting + self._slope("tasks") * hours_of(at - self.length)
+            # Tasks are also retired: searches for words that are no keywords any more.
+            return min(1.0, max(0.0, done) / max(1.0, tasks))
         before = [each for each in known if each.at <= at] or known[:1]
         if at <= self.length or self.is_finished:
             return before[-1].complete or 0.0

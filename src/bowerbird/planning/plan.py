@@ -287,7 +287,8 @@ def notes(plan: Plan) -> Sequence[str]:
     if plan.is_event:
         found.append(
             f"An event of about {EVENT_POSTS:,} posts was rehearsed, with its own hashtags as seeds. Posts, and what they "
-            "cost, grow with the event; searches are bounded by the frame and by probes."
+            "cost, grow with the event, and can be twice as many if a wrong word is followed for some frames; searches are "
+            "bounded by the frame and by probes."
         )
     if any(each.name in ("assumed", "one more") for each in plan.credentials):
         found.append("The vault has no credential that fits: one was assumed.")

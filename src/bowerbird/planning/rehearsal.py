@@ -31,6 +31,8 @@ from bowerbird.simulated.world import WorldSettings
 from bowerbird.simulated.world.settings import PlannedEvent
 
 _SELDOM = timedelta(days=1)
+_GLANCES = 20
+"""How often the loop of calls looks up in a frame of an event."""
 _UNDER_WAY = Progress(cursor="1", newest="1")
 _MOMENT = timedelta(milliseconds=1)
 _FIRST_LOOK = timedelta(seconds=20)
@@ -150,6 +152,15 @@ def _shrunk(world: WorldSettings, model: Model) -> WorldSettings:
     return structs.replace(world, accounts=max(_FEWEST, round(world.accounts * model.factor)))
 
 
+def virtual_glance(plan: CrawlPlan) -> timedelta:
+    """Return how often the loop of calls looks for new tasks in virtual time, where no other process adds any.
+
+    The probes of an event are added beside the loop, in every frame.
+    """
+    keywords = plan.flow.keywords
+    return _SELDOM if keywords is None else keywords.frame / _GLANCES
+
+
 class _Rehearsal:
     def __init__(self, plan: CrawlPlan, credentials: tuple[Credential, ...], stage: Stage, model: Model, scope: Scope) -> None:
         self._stage = stage
@@ -173,7 +184,7 @@ class _Rehearsal:
     async def run(self, clock: VirtualClock) -> Course:
         vault = RehearsalVault(self._credentials, self._stage.values)
         transport = self._stage.transport(clock, self._model.network(self._stage.world.settings.seed))
-        outside = Outside(clock=clock, transport=transport, vault=vault, media=Pictures(clock), glance=_SELDOM)
+        outside = Outside(clock=clock, transport=transport, vault=vault, media=Pictures(clock), glance=virtual_glance(self._plan))
         async with open_crawl(self._plan, outside) as crawl:
             self._empty = (await self._disk(crawl))["bytes"]
             watching = asyncio.create_task(self._watch(crawl, clock))

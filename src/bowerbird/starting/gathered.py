@@ -13,7 +13,7 @@ from bowerbird.crawl.process.workers.enrolment import Enrolment
 from bowerbird.crawl.streaming.stream import Stream
 from bowerbird.crawl.work.lanes import Lane
 from bowerbird.flows.files.crawl_file import CrawlPlan
-from bowerbird.keywords.probes import ProbeQueue
+from bowerbird.keywords.probes import Searches
 from bowerbird.keywords.setup import EventCrawl
 from bowerbird.model import Flavour
 from bowerbird.ports import Database, KeywordProvider, Part, Vault
@@ -51,8 +51,8 @@ class Gathered(Struct, frozen=True):
     streams: list[Stream] = []
     tuned: dict[int, KeywordProvider] = {}
     """By stream, those that hear the keywords of an event, and who says how."""
-    probes: dict[str, ProbeQueue] = {}
-    """By facet, the lanes that test candidates for keywords: those of the first service that has any."""
+    probes: list[Searches] = []
+    """By service, the lanes that test candidates for keywords."""
     mute: list[Part] = []
     """Streams that would never bring anything."""
     queues: list[Queues] = []

@@ -1,10 +1,8 @@
-"""`bowerbird evaluate profiles`, as a user calls it, on a small folder of made-up names and times."""
+"""`bowerbird evaluate profiles`, as a user calls it, on a small folder of made-up names."""
 
 from __future__ import annotations
 
-import gzip
 import json
-from datetime import UTC, datetime, timedelta
 from itertools import product
 from pathlib import Path
 
@@ -29,20 +27,14 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "names-by-country" / "politicians.tsv").write_text(
         "\n".join(["country\tname\ttwitter", *names, "Atlantis\tNemo\t"])
     )
-    (folder / "posting-times").mkdir()
-    times = [datetime(2021, 1, 1, 9, tzinfo=UTC) + timedelta(days=each // 14, hours=each % 14) for each in range(120)]
-    with gzip.open(folder / "posting-times" / "posting_times_2021h1.tsv.gz", "wt") as file:
-        file.write("tweet_id\tuser_id\tscreen_name\ttime\tis_rt\n")
-        file.writelines(f"1\t7\tada\t{time.isoformat()}\t0\n" for time in times)
     return folder
 
 
-def test_names_and_hours_are_measured(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_are_measured(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["evaluate", "profiles", "--data", str(data), "--json"]) == 0
     figures = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert figures["by_country"].keys() == {"SE", "IT"}
     assert figures["names"]["own_accepted"] > 0.9 > 0.1 > figures["names"]["own_rejected"]
-    assert figures["hours"]["100 posts"]["truth_among_likely"] == 1
 
 
 def test_the_table_of_names_is_written(data: Path, tmp_path: Path) -> None:

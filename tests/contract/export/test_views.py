@@ -70,10 +70,7 @@ async def crawled(database: Database) -> Crawled:
                 "values ('place', ?, ?, ?, 'text', 1, 0.5, '{\"a\":1}', '1', ?, 1)",
                 *(subject, id_, value, at),
             )
-        await tx.execute(
-            "insert into keyword_methods (method, crawl, name, bit, options, state, since) "
-            "values (1, 1, 'skwa', 0, '{}', '{}', 1)"
-        )
+        await tx.execute("insert into keyword_methods (method, crawl, name, bit, state, since) values (1, 1, 'skwa', 0, '{}', 1)")
         for term, until in (("#flood", None), ("#rain", at + 5)):
             await tx.execute(
                 "insert into keywords (crawl, method, term, since, why, numbers, until, until_why, until_numbers) "

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Collection
 from datetime import timedelta
 
 import pytest
+from module_scene import Asked
 from msgspec import structs
 from store_pages import FOLLOWING, PROFILES, START, TIMELINE, Crawled
 
@@ -13,9 +16,11 @@ from bowerbird.clock import RealClock
 from bowerbird.community.classifier import BY_MACHINE, CommunityClassifier
 from bowerbird.community.countries import example
 from bowerbird.community.decisions import remove_decision, save_decision
+from bowerbird.community.learning import StoredNeighbourhood, learn, read_learned
+from bowerbird.community.membership import Learned
 from bowerbird.community.relations import relation_score
-from bowerbird.community.review import EVERY, Reviewer, ReviewPart
-from bowerbird.community.rows import StoredNeighbourhood, is_learning_due, learn, read_accounts, read_learned
+from bowerbird.community.review import EVERY, ReviewPart, decide_again, most_informative, next_accounts, read_accounts
+from bowerbird.community.words import NO_WORD
 from bowerbird.crawl.process.keeping import Keeping
 from bowerbird.crawl.process.tally import Tally
 from bowerbird.crawl.process.workers.claims import WorkerClaims
@@ -56,6 +61,21 @@ async def values(crawled: Crawled) -> dict[str, str]:
     return {row["id"]: row["value"] for row in rows}
 
 
+async def decided_again(
+    crawled: Crawled,
+    numbers: Collection[int] | None = None,
+    classifier: CommunityClassifier = CLASSIFIER,
+    seeds: Collection[int] = (),
+    *,
+    with_posts: bool = False,
+) -> dict[str, tuple[str | None, str]]:
+    """Decide again about some accounts, or all; return what changed, by id."""
+    async with crawled.database.transaction() as tx:
+        accounts = await read_accounts(tx, crawled.database, numbers or await next_accounts(tx, 0, 300), with_posts=with_posts)
+        decisions = await decide_again(tx, crawled.database, classifier, accounts, crawled.now, seeds)
+    return {new.id: (account.value, new.value) for account, new in decisions if account.value != new.value}
+
+
 async def former(crawled: Crawled) -> list[tuple[str, str, str | None]]:
     rows = await crawled.rows("select id, value, decided_by from judgement_history order by entry")
     return [(row["id"], row["value"], row["decided_by"]) for row in rows]
@@ -82,8 +102,8 @@ async def test_a_persons_word_stands_whatever_the_judge_sees(crawled: Crawled) -
         assert await save_decision(tx, "x:1", "no", "maria", "writes from Recife", crawled.now) == "yes"
     await crawled.save(Page(users=(user(1, "Porto, Portugal"),), posts=posts(1)), TIMELINE, "1")
     assert await values(crawled) == {"x:1": "no"}
+    assert await decided_again(crawled, with_posts=True) == {}
     async with crawled.database.transaction() as tx:
-        await Reviewer(crawled.database, CLASSIFIER).judge_again(tx, [1], crawled.now)
         now, before, _ = await read_why(tx, crawled.database, "x:1", 1)
     assert (now[0].decided_by, now[0].evidence["note"]) == ("maria", "writes from Recife")
     assert [each.value for each in before] == ["yes"]
@@ -101,10 +121,9 @@ async def test_everybody_is_judged_anew_by_another_description(crawled: Crawled)
         "1",
         "2",
     )
-    italy = Reviewer(crawled.database, CommunityClassifier(example("IT"), load_settings().cache_folder))
-    async with crawled.database.transaction() as tx:
-        changed = await italy.judge_again(tx, await italy.all_accounts(tx, 0, 10), crawled.now)
-    assert {each.id: (each.before, each.value) for each in changed}["x:2"] == ("no", "yes")
+    italy = CommunityClassifier(example("IT"), load_settings().cache_folder)
+    changed = await decided_again(crawled, classifier=italy, with_posts=True)
+    assert changed["x:2"] == ("no", "yes")
     assert (await values(crawled))["x:2"] == "yes"
     assert ("x:2", "no", None) in await former(crawled)
 
@@ -117,7 +136,11 @@ async def related(crawled: Crawled) -> None:
     await crawled.save(Page(users=(*here, *away, *strangers)), PROFILES)
     follows = [(n, 50) for n in range(1, 6)] + [(50, n) for n in range(4, 9)] + [(n, 60) for n in range(11, 16)]
     follows += (
-        [(60, n) for n in range(11, 21)] + [(1, n) for n in range(2, 9)] + [(n, 3) for n in range(4, 9)] + [(9, 12), (60, 1)]
+        [(60, n) for n in range(11, 21)]
+        + [(1, n) for n in range(2, 9)]
+        + [(n, 3) for n in range(4, 9)]
+        + [(9, n) for n in range(11, 17)]
+        + [(60, 1)]
     )
     for source in sorted({source for source, _ in follows}):
         own = tuple(Relation(RelationKind.FOLLOW, str(one), str(other)) for one, other in follows if one == source)
@@ -148,12 +171,9 @@ async def test_neighbours_are_counted_from_those_asked_about(crawled: Crawled) -
 
 async def test_the_undecided_are_judged_by_their_neighbours(crawled: Crawled) -> None:
     await related(crawled)
-    reviewer = Reviewer(crawled.database, CLASSIFIER)
-    async with crawled.database.transaction() as tx:
-        changed = await reviewer.review(tx, await reviewer.undecided(tx, 0, 100), crawled.now)
-    told = {each.id: each.value for each in changed}
-    assert told["x:50"] == "yes"
-    assert told.get("x:60", "undecided") != "yes"
+    changed = await decided_again(crawled)
+    assert changed["x:50"] == ("undecided", "yes")
+    assert changed.get("x:60", ("", "undecided"))[1] != "yes"
     (row,) = await crawled.rows("select reason, evidence from judgements where id = 'x:50' and judge = 'community'")
     assert row["reason"] == "relations"
     assert "members" in json.loads(row["evidence"])["relations_found"]
@@ -161,19 +181,29 @@ async def test_the_undecided_are_judged_by_their_neighbours(crawled: Crawled) ->
 
 async def test_candidates_near_members_score_higher_and_people_teach_it(crawled: Crawled) -> None:
     await related(crawled)
+    await crawled.save(Page(users=tuple(user(n, "the moon") for n in range(100, 130))), PROFILES)
     neighbourhood = StoredNeighbourhood(crawled.database, 1, "x")
     async with crawled.database.transaction() as tx:
         scores = await neighbourhood.scores(tx, ["50", "60"])
         assert scores["50"] > 0.8 > 0.4 > scores["60"]
-        trained = await learn(tx, crawled.database, PORTUGAL, crawled.now)
-        assert trained.examples == 20
+        before = await learn(tx, crawled.database, PORTUGAL, crawled.now)
+        counts = await read_community(tx, crawled.database)
+        assert counts.learned is not None
+        assert counts.learned["examples"] == 20
         await save_decision(tx, "x:50", "no", "maria", "", crawled.now)
-        again = await learn(tx, crawled.database, PORTUGAL, crawled.now)
-        assert (again.examples, again.persons) == (21, 1)
-        learned = await read_learned(tx)
-        assert learned == again.learned
+        after = await learn(tx, crawled.database, PORTUGAL, crawled.now)
+        assert await read_learned(tx) == after
+        counts = await read_community(tx, crawled.database)
+        assert counts.learned is not None
+        assert (counts.learned["examples"], counts.learned["persons"]) == (21, 1)
         around = Neighbours(followed_in=5)
-        assert relation_score(around, learned.relations) < relation_score(around, trained.learned.relations)
+        assert relation_score(around, after.relations) < relation_score(around, before.relations)
+
+
+async def test_few_judged_accounts_teach_nothing(crawled: Crawled) -> None:
+    await related(crawled)
+    async with crawled.database.transaction() as tx:
+        assert await learn(tx, crawled.database, PORTUGAL, crawled.now) == Learned()
 
 
 async def test_how_a_community_stands_is_told(crawled: Crawled) -> None:
@@ -202,32 +232,44 @@ async def test_words_of_a_field_are_learned_from_seeds_and_find_members(crawled:
     people = tuple(user(n, "", description=texts[0 if n <= 24 else 1 + n % 4]) for n in range(1, 81))
     await crawled.save(Page(users=people), PROFILES)
     assert set((await values(crawled)).values()) == {"undecided"}
-    reviewer, seeds = Reviewer(crawled.database, field), range(1, 13)
+    seeds = range(1, 13)
     async with crawled.database.transaction() as tx:
-        lesson = await learn(tx, crawled.database, field.community, crawled.now, seeds)
-        assert lesson.learned.words["astronomer"] > 0 > lesson.learned.words["coffee"]
-        await reviewer.review(tx, await reviewer.undecided(tx, 0, 300), crawled.now, seeds)
+        # As if many accounts were judged since.
+        await tx.execute("delete from judgements where id in ('x:1', 'x:2', 'x:3')")
+        learned = await learn(tx, crawled.database, field.community, crawled.now, seeds)
+    assert learned.words["astronomer"] > 0 > learned.words[NO_WORD]
+    await decided_again(crawled, None, field, seeds)
     found = await values(crawled)
     assert all(found[f"x:{n}"] == "yes" for n in range(1, 25))
     assert "yes" not in {found[f"x:{n}"] for n in range(25, 81)}
 
 
-async def test_next_requests_are_for_accounts_near_a_decision(crawled: Crawled) -> None:
-    near, far = user(1, "", description="🇵🇹🇫🇷", name="Ana Ferreira"), user(2, "", language="de", name="")
-    protected, known = user(3, ""), user(4, "in your heart")
-    await crawled.save(
-        Page(users=(far, near, structs.replace(protected, is_protected=True), known), posts=posts(4)[:2]),
-        PROFILES,
-        "1",
-    )
-    await crawled.save(Page(users=(known,), posts=posts(4)[:2]), TIMELINE, "4")
-    reviewer = Reviewer(crawled.database, CLASSIFIER)
+async def informative(crawled: Crawled, facet: str) -> list[int]:
     async with crawled.database.transaction() as tx:
-        numbers = await reviewer.all_accounts(tx, 0, 10)
-        telling = await reviewer.most_informative(tx, numbers, "following")
+        accounts = await read_accounts(tx, crawled.database, await next_accounts(tx, 0, 300))
+        decisions = await decide_again(tx, crawled.database, CLASSIFIER, accounts, crawled.now)
+    return most_informative(decisions, facet, PORTUGAL)
+
+
+async def test_next_requests_are_for_accounts_near_a_decision(crawled: Crawled) -> None:
+    near, far = user(1, "", description="🇵🇹🇫🇷", name="ana ferreira"), user(2, "", language="de", name="")
+    protected = structs.replace(user(3, ""), is_protected=True)
+    await crawled.save(Page(users=(far, near, protected)), PROFILES)
     stands = await values(crawled)
-    assert set(telling) == {each for each in ("x:1", "x:2") if stands[each] == "undecided"}
-    assert telling[0] == "x:1"
+    for facet in ("timeline", "following"):
+        found = await informative(crawled, facet)
+        assert set(found) == {number for number in (1, 2) if stands[f"x:{number}"] == "undecided"}
+        assert found[0] == 1
+
+
+async def test_accounts_whose_posts_were_read_are_asked_about_their_list(crawled: Crawled) -> None:
+    read = tuple(Post(id=f"x:1{n}", key=f"1{n}", author="x:1", text=f"{n}!") for n in range(10, 40))
+    seen = (Post(id="x:2", key="2", author="x:2", text="!"),)
+    users = (user(1, "in your heart"), user(2, "in your heart"))
+    await crawled.save(Page(users=users, posts=(*read, *seen)), TIMELINE, "1")
+    assert set((await values(crawled)).values()) == {"undecided"}
+    assert set(await informative(crawled, "following")) == {1, 2}
+    assert await informative(crawled, "timeline") == [2]
 
 
 async def test_history_leaves_with_its_owner(crawled: Crawled) -> None:
@@ -241,9 +283,7 @@ async def test_history_leaves_with_its_owner(crawled: Crawled) -> None:
 async def test_posts_are_read_again_by_another_description(crawled: Crawled) -> None:
     await crawled.save(Page(users=(user(1, "in your heart"),), posts=posts(1)), TIMELINE, "1")
     assert await values(crawled) == {"x:1": "yes"}
-    italy = Reviewer(crawled.database, CommunityClassifier(example("IT"), load_settings().cache_folder))
-    async with crawled.database.transaction() as tx:
-        await italy.judge_again(tx, [1], crawled.now)
+    await decided_again(crawled, classifier=CommunityClassifier(example("IT"), load_settings().cache_folder), with_posts=True)
     (row,) = await crawled.rows("select value, evidence from judgements where judge = 'community'")
     evidence = json.loads(row["evidence"])
     assert (row["value"], evidence["posts"], "variety" in evidence) == ("no", 10, False)
@@ -252,14 +292,12 @@ async def test_posts_are_read_again_by_another_description(crawled: Crawled) -> 
 
 async def test_neighbours_that_are_judged_no_longer_do_not_count(crawled: Crawled) -> None:
     await related(crawled)
-    reviewer = Reviewer(crawled.database, CLASSIFIER)
     async with crawled.database.transaction() as tx:
         users = await users_named(tx, crawled.database, 1, "x", ["50"])
-        await reviewer.review(tx, users.values(), crawled.now)
-        assert await tx.fetch("select 1 as one from judgements where id = 'x:50' and value = 'yes'")
+    assert await decided_again(crawled, users.values()) == {"x:50": ("undecided", "yes")}
+    async with crawled.database.transaction() as tx:
         await tx.execute("delete from judgements where id <> 'x:50'")
-        changes = await reviewer.review(tx, users.values(), crawled.now)
-    assert [(each.before, each.value) for each in changes] == [("yes", "undecided")]
+    assert await decided_again(crawled, users.values()) == {"x:50": ("yes", "undecided")}
 
 
 async def test_newest_hundred_posts_of_an_account_are_read(crawled: Crawled) -> None:
@@ -268,10 +306,10 @@ async def test_newest_hundred_posts_of_an_account_are_read(crawled: Crawled) -> 
         for n in range(950, 1150)
     )
     await crawled.save(Page(users=(user(1, ""), user(2, "")), posts=written), TIMELINE, "1")
-    async with crawled.database.reading() as tx:
+    async with crawled.database.transaction() as tx:
         accounts = await read_accounts(tx, crawled.database, [1, 2], with_posts=True)
-    read = {each.user.id: each.written.texts for each in accounts}
-    assert read == {"x:1": tuple(f"post {n}" for n in range(1149, 1049, -1)), "x:2": ()}
+    read = {each.user.id: each.posts for each in accounts}
+    assert read == {"x:1": [f"post {n}" for n in range(1149, 1049, -1)], "x:2": []}
 
 
 async def test_deleted_accounts_get_no_label_in_a_review(crawled: Crawled) -> None:
@@ -279,8 +317,23 @@ async def test_deleted_accounts_get_no_label_in_a_review(crawled: Crawled) -> No
     await crawled.save(Page(gone=(Gone(Subject.USER, "1", Outcome.NOT_FOUND, is_stated=True),)), PROFILES, "1")
     async with crawled.database.transaction() as tx:
         await tx.execute("delete from judgements")
-        await Reviewer(crawled.database, CLASSIFIER).judge_again(tx, [1, 2], crawled.now)
+    await decided_again(crawled, [1, 2], with_posts=True)
     assert await values(crawled) == {"x:2": "yes"}
+
+
+async def test_account_that_opts_out_during_a_review_gets_no_label(crawled: Crawled) -> None:
+    if crawled.database.dialect != "postgresql":
+        return  # SQLite has one writer.
+    await crawled.save(Page(users=(user(1, "Lisboa, Portugal"),)), PROFILES)
+    page = Page(users=(structs.replace(user(1, ""), opts_out=True),))
+    async with crawled.database.transaction() as tx:
+        await tx.execute("delete from judgements")
+        accounts = await read_accounts(tx, crawled.database, [1])
+        opting_out = asyncio.create_task(crawled.save(page, PROFILES, "1"))
+        await asyncio.wait([opting_out], timeout=0.5)
+        await decide_again(tx, crawled.database, CLASSIFIER, accounts, crawled.now)
+    await opting_out
+    assert await values(crawled) == {}
 
 
 async def test_decision_of_a_person_during_a_review_is_not_withdrawn(crawled: Crawled) -> None:
@@ -319,29 +372,34 @@ async def test_one_worker_reviews_in_half_an_hour(crawled: Crawled) -> None:
 
     def part(worker: int) -> ReviewPart:
         keeping = Keeping(crawled.database, clock, WorkerClaims(lambda: worker), Tally(now[0]))
-        reviewer = Reviewer(crawled.database, CommunityClassifier(PORTUGAL, load_settings().cache_folder))
-        return ReviewPart(1, reviewer, None, [], keeping)  # type: ignore[arg-type]
+        classifier = CommunityClassifier(PORTUGAL, load_settings().cache_folder)
+        return ReviewPart(1, classifier, Asked(), keeping)
 
     one, other = part(1), part(2)
-    assert {each.id for each in await one.review()} >= {"x:50"}
+    assert "x:50" in {new.id for _, new in await one.review()}
     assert await other.review() == []
     async with crawled.database.transaction() as tx:
         await tx.execute("update judgements set value = 'undecided' where id = 'x:50' and judge = 'community'")
     assert await other.review() == []
     now[0] += EVERY
-    assert [each.id for each in await other.review()] == ["x:50"]
+    assert [new.id for _, new in await other.review()] == ["x:50"]
 
 
-async def test_learning_is_due_when_a_person_decides_or_many_accounts_leave(crawled: Crawled) -> None:
-    people = tuple(user(n, "Lisboa, Portugal") for n in range(1, 62))
+STRANGE = (
+    {"description": "Jornalista em Lisboa. " * 230},
+    {"description": "صحفي من \u202eLisboa\u202c لشبونة", "location": "\u200fلشبونة\u200f", "name": "\u202eصحفي"},
+    {"description": "\0\x1b[31m\ud800 Lisboa", "location": "\ud83d", "name": "\0"},
+    {"description": "a" + "\u0301" * 5_000, "location": "," * 5_000, "language": "-" * 5_000},
+    {"description": "🇵🇹" * 2_000, "name": "9" * 5_000, "time_zone": "\0/../etc"},
+)
+
+
+async def test_strange_profiles_are_judged_and_reviewed_like_others(crawled: Crawled) -> None:
+    people = tuple(user(number, **{"location": "Lisboa"} | fields) for number, fields in enumerate(STRANGE, 1))
     await crawled.save(Page(users=people), PROFILES)
-    async with crawled.database.transaction() as tx:
-        assert await is_learning_due(tx)
-        await learn(tx, crawled.database, PORTUGAL, crawled.now)
-        assert not await is_learning_due(tx)
-        await save_decision(tx, "x:1", "no", "maria", "", crawled.now + timedelta(minutes=1))
-        assert await is_learning_due(tx)
-        await learn(tx, crawled.database, PORTUGAL, crawled.now + timedelta(minutes=2))
-        assert not await is_learning_due(tx)
-        await tx.execute("delete from judgements where id <> 'x:1'")
-        assert await is_learning_due(tx)
+    assert (await values(crawled)).keys() == {f"x:{number}" for number in range(1, len(STRANGE) + 1)}
+    field = CommunityClassifier(Community(name="journalists", learns_words=True), load_settings().cache_folder)
+    for classifier in (CLASSIFIER, field):
+        await decided_again(crawled, None, classifier, {1}, with_posts=True)
+    assert len(await values(crawled)) == len(STRANGE)
+    assert not await crawled.rows("select * from errors")

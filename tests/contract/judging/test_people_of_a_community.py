@@ -71,17 +71,16 @@ def test_candidates_come_by_how_often_members_mention_them(database_url: str) ->
     played(database_url, play)
 
 
-def test_near_misses_are_those_whose_language_was_weighed_nearest_first(database_url: str) -> None:
+def test_near_misses_are_undecided_after_posts_or_neighbours_likeliest_first(database_url: str) -> None:
     async def play(scene: Scene) -> None:
         await scene.people(undecided=list(range(1, 9)))
         for number in range(1, 9):
-            evidence = '{"written": 0.5, "written_found": "pt 4"}' if number % 2 else '{"rhythm": 0.3}'
-            told = f"reason = 'posts', confidence = 0.{number}, evidence = '{evidence}'"
-            await scene.write(f"update judgements set {told} where id = 'x:{number}'")
-        against = '{"written": -0.5, "written_found": "es 4", "probability": 0.02}'
-        await scene.write(f"update judgements set confidence = 0.98, evidence = '{against}' where id = 'x:8'")
+            reason = "profile" if number in (2, 4) else "posts" if number % 2 else "relations"
+            await scene.write(
+                f"update judgements set reason = '{reason}', confidence = 0.{number} where id = 'x:{number}'",
+            )
         await scene.post(1, author=7, text="bom dia", language="pt")
-        assert await pages(scene, Which.NEAR) == [[7, 5], [3, 1]]
+        assert await pages(scene, Which.NEAR) == [[8, 7], [6, 5], [3, 1]]
         async with scene.database.reading() as tx:
             assert [(each.text, each.language) for each in await read_written(tx, 7, 5)] == [("bom dia", "pt")]
 
@@ -121,5 +120,23 @@ def test_what_a_person_said_is_taken_back_and_what_stood_before_stands_again(dat
         assert await person(scene, 1) == before
         assert row is not None
         assert (row["strength"], row["call"]) == (40, 7), "a weaker reason must not replace what stands again"
+
+    played(database_url, play)
+
+
+def test_nothing_is_decided_about_accounts_that_opted_out_or_left(database_url: str) -> None:
+    async def play(scene: Scene) -> None:
+        await scene.people(yes=[1, 2, 3])
+        await scene.write(
+            "update users set opts_out = 1 where user_no = 1",
+            "delete from judgements where id = 'x:1'",
+            "insert into unavailable (user_no, reason, since, call) values (2, 'deactivated', 1, 0)",
+        )
+        for account in ("x:1", "x:2", "x:99"):
+            with pytest.raises(UserError, match=account):
+                async with scene.database.transaction() as tx:
+                    await save_decision(tx, account, "yes", "ada", "", START)
+        rows = await scene.rows("select id from judgements where decided_by is not null or id = 'x:1'")
+        assert rows == []
 
     played(database_url, play)

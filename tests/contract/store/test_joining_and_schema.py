@@ -36,13 +36,12 @@ _OTHER_NAMES = (
     "following follows_no follows_yes had heard in_all in_flight items keywords likes listed lost media members "
     "mentioned_by_no mentioned_by_yes mentions methods missing n names new_items newest objects opts_out others paged pages "
     "persons posts probing quotes ready refused relations remaining replies reposts results rows sampled seeds_left_alone size "
-    "span spent status stored strength tries undelivered unread users visits volume weight woken wrote"
+    "span spent status stored strength tries unread users visits volume weight woken wrote"
 )
 _OTHER_NUMBERS = frozenset(_OTHER_NAMES.split())
 """Columns of these names hold no number of an account or post, in whatever table."""
 _ALONE = frozenset(
     {
-        ("community_models", "judged"),
         ("inputs", "number"),
         ("quarantine_names", "name"),
         ("quarantine", "source"),

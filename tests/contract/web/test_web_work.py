@@ -14,6 +14,7 @@ from bowerbird.errors import UserError
 from bowerbird.keywords import rows
 from bowerbird.keywords.methods import ABOUT
 from bowerbird.ports import Database
+from bowerbird.reports.keywords.figures import FIGURES
 from bowerbird.web.answers.kept import Kept
 from bowerbird.web.answers.preparing import Preparing
 from bowerbird.web.formats import brief
@@ -171,6 +172,31 @@ async def test_a_keyword_is_blocked_and_pinned(database: Database) -> None:
     assert "Blocked by" in why
     assert (await client.post("/keywords/event/order", {"term": "#flood", "said": "eat"})).status == 400
     assert (await client.post("/keywords/event/order", {"term": "", "said": "pin"})).status == 400
+
+
+async def test_thresholds_are_shown_with_entries_candidates_and_terms(database: Database) -> None:
+    await followed(database)
+    thresholds = '{"enters_from": 0.7, "hashtag_enters_from": 0.55, "leaves_below": 0.4}'
+    estimate = '{"precision": 0.5, "low": 0.35, "high": 0.625, "posts_only_it_found": 12}'
+    async with database.transaction() as tx:
+        await tx.execute(
+            "insert into keyword_decisions (method, frame, posts, keywords, numbers) values (1, 0, '[3]', 1, ?)", thresholds
+        )
+        for term in ("#rain", "mud"):
+            await tx.execute(
+                "insert into keyword_candidates (method, frame, term, counts, verdict, numbers, together) "
+                "values (1, 0, ?, '[3]', 'unlike the event', ?, '{}')",
+                *(term, estimate),
+            )
+    client = await dashboard(database)
+    shown = (await client.get("/keywords/event")).text
+    moves, candidates = (shown.partition(f'id="{part}"')[2].partition("</section>")[0] for part in ("moves", "candidates"))
+    assert [share in moves for share in ("70 %", "55 %", "40 %")] == [True, True, True]
+    rows_of = {row.partition("<bdi>")[2].partition("</bdi>")[0]: row for row in candidates.split("<tr>")}
+    assert ("low end ≥ 55 %" in rows_of["#rain"], "low end ≥ 70 %" in rows_of["mud"]) == (True, True)
+    assert all(f"{FIGURES['posts_only_it_found'].name} 12" in rows_of[term] for term in ("#rain", "mud"))
+    term = (await client.get("/keywords/event/term?term=mud")).text
+    assert ("low end ≥ 70 %" in term, "40 %" in term) == (True, True)
 
 
 async def test_what_is_pinned_or_blocked_is_listed_and_taken_back(database: Database) -> None:

@@ -100,9 +100,17 @@ def test_best_returns_none_for_text_without_place(text: str) -> None:
         ("L A", "Los Angeles"),
         ("u s a", "United States"),
         ("O A K L A N D", "Oakland"),
+        ("n.y.", "New York"),
+        ("N.Y., N.Y.", "New York"),
+        ("n.j.", "New Jersey"),
+        ("l.a.", "Los Angeles"),
+        ("d.c.", "Washington"),
+        ("S F", "San Francisco"),
+        ("buffalo n y", "Buffalo"),
+        ("N.E. Ohio", "Ohio"),
     ],
 )
-def test_best_spaced_initials_are_joined(text: str, name: str) -> None:
+def test_best_initials_with_spaces_or_dots_are_joined(text: str, name: str) -> None:
     found = RESOLVER.best(text)
     assert found is not None
     assert (found.entry.name, found.entry.country) == (name, "US")
@@ -110,7 +118,7 @@ def test_best_spaced_initials_are_joined(text: str, name: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["Y", "y", "O", "X Y", "N&Y", "Ö", "A", "Sad", "pa", "Pain", "End"],
+    ["Y", "y", "O", "X Y", "N&Y", "Ö", "A", "Sad", "pa", "Pain", "End", "I.G.", "l a", "i n", "h i"],
 )
 def test_best_single_letters_and_short_translations_are_no_places(text: str) -> None:
     assert RESOLVER.best(text, 0.45) is None
@@ -136,6 +144,8 @@ def test_best_common_words_are_no_places(text: str) -> None:
         ("Carlisle Pa", "Carlisle", "PA"),
         ("Smyrna Tn", "Smyrna", "TN"),
         ("Greenwood In", "Greenwood", "IN"),
+        ("downey CA", "Downey", "CA"),
+        ("lansing MI", "Lansing", "MI"),
         ("Mason texas, USA", "Mason", "TX"),
         ("Douglas County, CO", "Colorado", "CO"),
         ("San Francisco, CA | San Jose", "San Francisco", "CA"),
@@ -345,5 +355,5 @@ def test_open_gazetteer_incomplete_index_is_built_again(tmp_path: Path) -> None:
     open_gazetteer(tmp_path, smallest=500_000)
     (folder,) = tmp_path.iterdir()
     assert folder.stat().st_mode & 0o055 == 0o055
-    (folder / "names.bin").unlink()
+    (folder / "names.txt").unlink()
     assert open_gazetteer(tmp_path, smallest=500_000).find("Lisbon")

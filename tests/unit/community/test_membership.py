@@ -27,11 +27,10 @@ SIGNS = st.lists(st.builds(Sign, st.sampled_from(KINDS), st.floats(-5, 5), st.ju
 PRIORS = st.floats(0.01, 0.8)
 
 
-def test_probability_is_the_stretched_sum_and_the_prior() -> None:
+def test_probability_is_the_sum_and_the_prior() -> None:
     verdict = decide([Sign("place", 2.0, ""), Sign("zone", -0.5, "")], PORTUGAL, 0.15)
-    assert verdict.log_odds == pytest.approx(1.35 * 1.5)
-    assert verdict.probability == pytest.approx(1 / (1 + exp(-(1.35 * 1.5 + log(0.15 / 0.85)))))
-    assert decide([Sign("place", -2.0, "")], PORTUGAL, 0.15).log_odds == -2.0
+    assert verdict.log_odds == pytest.approx(1.5)
+    assert verdict.probability == pytest.approx(1 / (1 + exp(-(1.5 + log(0.15 / 0.85)))))
 
 
 def test_no_signs_give_the_prior() -> None:
@@ -49,18 +48,20 @@ def test_no_signs_give_the_prior() -> None:
         (0.1, 0.75, UNDECIDED),
         (-2.16, 0.15, NO),
         (-2.0, 0.15, UNDECIDED),
-        (-4.0, 0.5, UNDECIDED),
-        (-4.7, 0.5, NO),
+        (-3.8, 0.5, UNDECIDED),
+        (-4.0, 0.5, NO),
     ],
 )
 def test_thresholds_depend_on_the_prior(weight: float, prior: float, value: str) -> None:
     assert decide([Sign("place", weight, "")], PORTUGAL, prior).value == value
 
 
-def test_half_the_error_is_allowed_by_the_profile_where_members_are_frequent() -> None:
-    assert decide([Sign("place", -4.2, "")], PORTUGAL, 0.5).value == UNDECIDED
-    assert decide([Sign("place", -4.2, "")], PORTUGAL, 0.3).value == NO
-    assert decide([Sign("written", -4.2, "")], PORTUGAL, 0.5).value == NO
+@pytest.mark.parametrize(("weights", "prior"), [((2.0, -2.4), 0.8), ((2.4, -2.0), 0.01)])
+def test_signs_that_together_oppose_the_prior_decide_nothing(weights: tuple[float, float], prior: float) -> None:
+    signs = [Sign(kind, weight, "") for kind, weight in zip(("place", "zone"), weights, strict=True)]
+    verdict = decide(signs, PORTUGAL, prior)
+    assert verdict.value == UNDECIDED
+    assert verdict.probability >= PORTUGAL.yes or verdict.probability <= 1 - PORTUGAL.no
 
 
 @pytest.mark.parametrize("prior", [0.01, 0.8])
@@ -134,7 +135,7 @@ def test_evidence_can_be_read_back() -> None:
 
 def test_confidence_is_that_of_the_decision() -> None:
     assert decide([Sign("place", -3.0, "")], PORTUGAL, 0.15).confidence > 0.98
-    assert decide([Sign("place", 3.0, "")], PORTUGAL, 0.15).confidence > 0.85
+    assert decide([Sign("place", 3.0, "")], PORTUGAL, 0.15).confidence > 0.75
     strict = structs.replace(PORTUGAL, yes=0.99)
     undecided = decide([Sign("place", 3.0, "")], strict, 0.15)
     assert undecided.value == UNDECIDED

@@ -50,12 +50,22 @@ def test_grams_are_latin_and_mark_ends_of_words() -> None:
     assert "^li$" in letter_grams("李小龙")
 
 
-def test_countries_of_same_language_are_hardly_told_apart() -> None:
-    apart = name_log_odds("João Ferreira", ("PT",), place="BR")
-    alike = name_log_odds("João Ferreira", ("PT",), same_language=("BR",), place="BR")
-    assert apart is not None
-    assert alike is not None
-    assert alike < apart
+@pytest.mark.parametrize("name", ["Henrique Lopes", "Carolina Antunes", "Lourenço Pacheco"])
+def test_names_shared_with_larger_countries_of_the_language_fit(name: str) -> None:
+    ratio = name_log_odds(name, ("PT",))
+    assert ratio is not None
+    assert ratio > 0.5
+
+
+def test_other_accounts_are_from_the_place_and_speak_the_language() -> None:
+    anywhere, elsewhere, there = (
+        name_log_odds("João Ferreira", ("PT",), same_language=same, spoken_elsewhere=0.9, place=place)
+        for same, place in (((), None), (("BR",), None), (("BR",), "BR"))
+    )
+    assert anywhere is not None
+    assert elsewhere is not None
+    assert there is not None
+    assert anywhere > elsewhere > there
 
 
 def test_table_survives_packing() -> None:

@@ -147,15 +147,10 @@ def test_texts_with_phrase_or_account_follows_matcher() -> None:
 class Recorder:
     """Asks for one search per frame and remembers what it was given."""
 
-    name = "recorder"
-
     def __init__(self) -> None:
         self.frames: list[Frame] = []
 
-    def begin(self, seeds: tuple[str, ...], settings: Settings) -> State:
-        return make_method("baseline").begin(seeds, settings)
-
-    def decide(self, state: State, frame: Frame, settings: Settings) -> Decision:
+    def __call__(self, state: State, frame: Frame, settings: Settings) -> Decision:
         self.frames.append(frame)
         return Decision(state=state, probes=("near us",))
 

@@ -9,11 +9,11 @@ import pytest
 from bowerbird.community.countries import (
     EXAMPLES,
     code_of,
-    country,
     description,
     example,
     generate_description,
     share_of_speakers,
+    zones_of,
 )
 from bowerbird.errors import FlowError, UserError
 from bowerbird.flows.files.community_file import parse_community
@@ -41,19 +41,32 @@ def test_a_packaged_example_says_what_belongs_to_its_country(code: str) -> None:
     assert found.zones
     assert found.languages
     assert found.own_words
-    assert set(country(code).zones[:1]) <= set(found.zones)
+    assert set(zones_of(code)[:1]) <= set(found.zones)
 
 
 @pytest.mark.parametrize("code", ["US", "CH", "NO", "IN", "BR", "AQ"])
 def test_every_country_can_be_description(code: str) -> None:
-    found = parsed(generate_description(country(code)))
+    found = parsed(generate_description(code))
     assert found.countries == (code,)
-    assert found.zones == country(code).zones
+    assert found.zones == zones_of(code)
 
 
 def test_what_is_no_country_is_refused_with_a_hint() -> None:
     with pytest.raises(UserError, match="did you mean 'Portugal'"):
         description("portugl")
+
+
+@pytest.mark.parametrize("code", ["XK", "ZZ", "", "KOSOVO"])
+def test_description_of_an_unknown_country_is_refused(code: str) -> None:
+    with pytest.raises(UserError, match=f"Unknown country '{code}'"):
+        description(code)
+
+
+@pytest.mark.parametrize("code", ["XK", "ZZ", "pt"])
+@pytest.mark.parametrize("table", ["places", "names"])
+def test_file_with_an_unknown_country_is_refused(table: str, code: str) -> None:
+    with pytest.raises(FlowError, match="is no country"):
+        parsed(f'[{table}]\ncountries = ["{code}"]')
 
 
 @pytest.mark.parametrize(("text", "code"), [("pt", "PT"), ("Portugal", "PT"), (" united kingdom ", "GB"), ("Nowhere", "NOWHERE")])

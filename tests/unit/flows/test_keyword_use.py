@@ -41,7 +41,7 @@ def test_a_crawl_file_says_how_keywords_come_and_go() -> None:
     used = read(f"[keywords]\n{more}").flow.keywords
     assert used is not None
     assert (used.methods, used.options) == (("rkwa", "skwa"), {"rkwa": {"thres1": 0.6}})
-    assert (used.frame, used.most, used.blacklist, used.probes) == (timedelta(minutes=2), 50, ("#win",), 0)
+    assert (used.frame, used.max_keywords, used.blacklist, used.probes) == (timedelta(minutes=2), 50, ("#win",), 0)
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,12 @@ from random import Random
 from typing import Any
 
 import msgspec
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from keyword_frames import NOON, post
 
-from bowerbird.errors import UserError
 from bowerbird.keywords.burst import decode_memory
-from bowerbird.keywords.keyword_set import block, pin
+from bowerbird.keywords.keyword_set import follow_order, replace_seeds
 from bowerbird.keywords.methods import make_method
 from bowerbird.keywords.values import Decision, Frame, Post, Probe, Settings, State
 from marks import examples
@@ -57,16 +55,16 @@ class Network:
         )
 
     def first(self, number: int = 0, has_background: bool = True, **changes: Any) -> Frame:
-        """Forty posts with the seed; a background with twenty of the event and many others."""
+        """Forty posts with the seed; a background with ten of them, twenty others of the event, and many others."""
         collected = [self.text(EVENT, "#flood") for _ in range(40)]
-        others = [self.text(EVENT) for _ in range(20)] + [self.text(ELSEWHERE) for _ in range(200)]
+        others = collected[:10] + [self.text(EVENT) for _ in range(20)] + [self.text(ELSEWHERE) for _ in range(200)]
         frame = self.frame(number, collected, others, has_background)
         return msgspec.structs.replace(frame, **changes)
 
 
 def decide(frame: Frame, state: State | None = None, **options: object) -> Decision:
     burst = make_method("burst", options)
-    return burst.decide(state or burst.begin(("#flood",), SETTINGS), frame, SETTINGS)
+    return burst(state or replace_seeds(State(), ("#flood",), SETTINGS), frame, SETTINGS)
 
 
 def test_word_that_bursts_and_looks_like_the_event_enters_with_a_reason() -> None:
@@ -75,13 +73,26 @@ def test_word_that_bursts_and_looks_like_the_event_enters_with_a_reason() -> Non
     assert "zorblat" in entered
     numbers = entered["zorblat"].numbers
     assert numbers["low"] >= 0.6
-    assert numbers["posts"] > 10 * numbers["expected"]
+    assert numbers["posts_only_it_found"] > 10 * numbers["expected"]
     keyword = decision.state.keywords["zorblat"]
     assert keyword.since == NOON + SETTINGS.frame
     assert keyword.precision is not None
-    assert f"{keyword.precision.mean:.2f}" in entered["zorblat"].reason
+    assert f"{100 * keyword.precision.mean:.0f} %" in entered["zorblat"].reason
     verdicts = {each.term: each.verdict for each in decision.candidates}
     assert verdicts["zorblat"] == "enters"
+
+
+def test_low_threshold_admits_no_term_that_would_leave_at_once() -> None:
+    """With `precision` below the bound for exits, ordinary hashtags entered and left in turn."""
+    network = Network()
+    frame = network.first()
+    everyday = [post(network.text(ELSEWHERE, "#monday"), frame.posts[0].at) for _ in range(60)]
+    collected = [post(network.text(EVENT, "#flood #monday"), each.at) for each in frame.posts]
+    frame = msgspec.structs.replace(frame, posts=tuple(collected), background=(*frame.background, *everyday))
+    decision = decide(frame, precision=0.05)
+    precisions = [keyword.precision.mean for keyword in decision.state.keywords.values() if keyword.precision]
+    assert min(precisions) >= decision.numbers["leaves_below"]
+    assert decision.numbers["hashtag_enters_from"] == 0
 
 
 def test_everyday_word_without_a_burst_stays_out() -> None:
@@ -99,6 +110,7 @@ def test_bursting_word_whose_posts_are_about_something_else_stays_out() -> None:
     network = Network()
     frame = network.first()
     other = [post(network.text(ELSEWHERE, "quixel"), frame.posts[0].at) for _ in range(60)]
+    other += [post(network.text(ELSEWHERE, "quixel #flood"), frame.posts[0].at) for _ in range(10)]
     few = [post(network.text(EVENT, "#flood quixel"), frame.posts[0].at) for _ in range(6)]
     frame = msgspec.structs.replace(
         frame,
@@ -112,6 +124,45 @@ def test_bursting_word_whose_posts_are_about_something_else_stays_out() -> None:
     # What bursts and stays out is a sign of other events at the same time.
     assert decision.numbers["crowding"] > 0.1 > decide(Network().first()).numbers["crowding"]
     assert "quixel" not in decision.state.keywords
+
+
+def test_everyday_word_of_a_language_without_a_table_stays_out() -> None:
+    """`zuvor` is in no table, so its sixty posts burst. Few of them have the seed."""
+    network = Network()
+    frame = network.first()
+    foreign = [post(network.text(("zuvor heim kommt spaet {}",)), frame.posts[0].at) for _ in range(60)]
+    few = [post(network.text(EVENT, "#flood zuvor"), frame.posts[0].at) for _ in range(4)]
+    background = (*frame.background, *foreign, *few)
+    frame = msgspec.structs.replace(frame, posts=(*frame.posts, *few), background=background, volumes=(len(background),))
+    decision = decide(frame)
+    verdicts = {each.term: each.verdict for each in decision.candidates}
+    assert verdicts["zuvor"] == "apart from the event"
+    assert verdicts["zorblat"] == "enters"
+
+
+def test_keyword_without_posts_leaves_as_quiet_and_returns() -> None:
+    network = Network()
+    first = network.first()
+    state = decide(first).state
+    assert "zorblat" in state.keywords
+    earlier = first.posts
+    exits = {}
+    for number in range(1, 25):
+        seeds = [network.text(("river rises downtown evacuate families {}",), "#flood") for _ in range(3)]
+        frame = network.frame(number, seeds, [network.text(ELSEWHERE) for _ in range(30)])
+        decision = decide(msgspec.structs.replace(frame, earlier=earlier), state)
+        state, earlier = decision.state, (*earlier, *frame.posts)
+        exits |= {each.term: each.reason for each in decision.exits}
+    assert exits["zorblat"].startswith("quiet")
+    assert "#flood" in state.keywords
+    for number in range(25, 30):
+        patterns = ("zorblat sirens heard {}", "zorblat again {}")
+        seeds = [network.text(patterns, "#flood") for _ in range(20)]
+        others = seeds[:10] + [network.text(patterns) for _ in range(20)] + [network.text(ELSEWHERE) for _ in range(200)]
+        frame = network.frame(number, seeds, others)
+        state = decide(msgspec.structs.replace(frame, earlier=earlier), state).state
+        earlier = (*earlier, *frame.posts)
+    assert "zorblat" in state.keywords
 
 
 def test_keyword_that_turns_to_noise_leaves() -> None:
@@ -149,9 +200,10 @@ def test_without_a_background_a_term_enters_by_its_probe_and_a_control() -> None
     state = decide(first).state
 
     def answer(term: str, patterns: tuple[str, ...], span: timedelta) -> Probe:
-        """Forty posts, evenly over `span`."""
+        """Forty posts, evenly over `span`, ten of them with the seed."""
         times = [second.start - span * (39 - number) / 39 for number in range(40)]
-        return Probe(term=term, at=second.start, posts=tuple(post(network.text(patterns, term), at) for at in times))
+        texts = [network.text(patterns, f"{term} #flood" if number % 4 == 0 else term) for number in range(40)]
+        return Probe(term=term, at=second.start, posts=tuple(map(post, texts, times)))
 
     candidates = (
         answer("zorblat", EVENT, timedelta(minutes=10)),
@@ -184,13 +236,11 @@ def test_option_words_allows_hashtags_only() -> None:
 
 def test_option_precision_is_the_threshold() -> None:
     assert not decide(Network().first(), precision=0.99).entries
-    with pytest.raises(UserError):
-        make_method("burst", {"precision": 80})
 
 
 def test_pinned_terms_stay_and_blocked_terms_do_not_enter() -> None:
-    state = make_method("burst").begin(("#flood",), SETTINGS)
-    state = block(pin(state, "coffee"), "zorblat")
+    state = replace_seeds(State(), ("#flood",), SETTINGS)
+    state = follow_order(follow_order(state, "pin", "coffee"), "block", "zorblat")
     decision = decide(Network().first(), state)
     assert "coffee" in decision.state.keywords
     assert "zorblat" not in decision.state.keywords
@@ -198,10 +248,19 @@ def test_pinned_terms_stay_and_blocked_terms_do_not_enter() -> None:
 
 def test_precision_of_the_collection_is_claimed_with_its_bounds() -> None:
     decision = decide(Network().first())
-    claim = decision.precision
+    claim = decision.state.precision
     assert claim is not None
     assert 0 < claim.low <= claim.mean <= claim.high <= 1
     assert claim.posts == 40
+
+
+def test_claim_for_the_collection_outlives_the_memory() -> None:
+    network = Network()
+    state = decide(network.first()).state
+    forgotten = msgspec.structs.replace(state, memory=b"")
+    claim = decide(network.first(1), forgotten).state.precision
+    assert claim is not None
+    assert claim.posts == 80
 
 
 def test_memory_is_bounded_and_contains_no_text() -> None:
@@ -243,7 +302,7 @@ def test_rules_of_the_keyword_set_hold_for_all_methods(
     """Seeds stay, blacklisted terms never enter, and the number of keywords is bounded."""
     rules = Settings(min_posts=1, max_keywords=most, quiet_frames=2, blacklist=("#tagh",))
     method = make_method(name)
-    state = block(method.begin(("#taga", "#tagb"), rules), "#tagg")
+    state = follow_order(replace_seeds(State(), ("#taga", "#tagb"), rules), "block", "#tagg")
     earlier: tuple[Post, ...] = ()
     background: tuple[Post, ...] = ()
     for number, (collected, others) in enumerate(frames):
@@ -258,8 +317,8 @@ def test_rules_of_the_keyword_set_hold_for_all_methods(
             background=background,
             volumes=(len(others),) * (number + 1),
         )
-        decision = method.decide(state, frame, rules)
-        assert method.decide(state, frame, rules) == decision
+        decision = method(state, frame, rules)
+        assert method(state, frame, rules) == decision
         changed = {each.term for each in decision.entries}
         assert not changed & state.keywords.keys()
         state = decision.state

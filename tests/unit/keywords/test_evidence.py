@@ -56,6 +56,16 @@ def test_burst_is_what_twice_the_ordinary_use_does_not_explain() -> None:
     assert burst(10, None) == 0.5
 
 
+def test_burst_is_limited_by_the_share_of_posts_with_another_keyword() -> None:
+    def burst(posts: int, shared: int | None) -> float:
+        return Evidence(None, np.arange(posts), 0.0, shared).burst  # type: ignore[arg-type]
+
+    assert burst(60, 3) == pytest.approx(5 * 4 / 64)
+    assert burst(60, 20) == burst(60, None) == pytest.approx(1 - 0.5 / 60.5)
+    # With few posts, none of them is no evidence yet.
+    assert burst(4, 0) > 0.5
+
+
 def test_regression_without_features_has_the_balanced_intercept() -> None:
     """Classes have the same total weight, so the log odds of an empty text are 0."""
     rows = encode_rows({}, [()] * 8, range(8))
@@ -133,3 +143,8 @@ def test_table_survives_encoding_with_small_errors() -> None:
     frequencies = {"the": 0.05, "river": 3e-5, "rio": 3.1e-5}
     decoded = decode_table(encode_table(frequencies))
     assert decoded == pytest.approx(frequencies, rel=0.06)
+
+
+def test_table_contains_function_words_of_languages_without_tweets() -> None:
+    assert min(map(ordinary_share, ("avec", "vous", "questo", "ama", "sekarang"))) > 1e-3
+    assert ordinary_share("the") > ordinary_share("avec")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from keyword_frames import frame_with_counts
 
-from bowerbird.errors import UserError
-from bowerbird.keywords.keyword_set import block
+from bowerbird.keywords.keyword_set import follow_order, replace_seeds
 from bowerbird.keywords.methods import make_method
-from bowerbird.keywords.values import Decision, Settings
+from bowerbird.keywords.values import Decision, Settings, State
 from bowerbird.model.terms.traffic import pearson
 
 SETTINGS = Settings(slots=5, min_posts=3, max_keywords=10)
@@ -25,7 +24,7 @@ OPPOSITE = (5, 4, 3, 2, 1)
 def decide(counts: dict[str, tuple[int, ...]], **options: object) -> Decision:
     rkwa = make_method("rkwa", options)
     frame = frame_with_counts(counts, SETTINGS)
-    return rkwa.decide(rkwa.begin(("#seed",), SETTINGS), frame, SETTINGS)
+    return rkwa(replace_seeds(State(), ("#seed",), SETTINGS), frame, SETTINGS)
 
 
 def test_correlations_of_the_examples() -> None:
@@ -73,16 +72,11 @@ def test_rkwa_drops_a_keyword_when_its_traffic_differs() -> None:
     rkwa = make_method("rkwa")
     state = decide({"#seed": SEED, "#first": FIRST}).state
     changed = frame_with_counts({"#seed": SEED, "#first": OPPOSITE}, SETTINGS, 1)
-    after = rkwa.decide(state, changed, SETTINGS)
+    after = rkwa(state, changed, SETTINGS)
     assert [each.term for each in after.exits] == ["#first"]
     assert after.exits[0].numbers["correlation"] < 0.5
     again = frame_with_counts({"#seed": SEED, "#first": FIRST}, SETTINGS, 2)
-    decision = rkwa.decide(after.state, again, SETTINGS)
+    decision = rkwa(after.state, again, SETTINGS)
     assert set(decision.state.keywords) == {"#seed", "#first"}
-    blocked = rkwa.decide(block(after.state, "#first"), again, SETTINGS)
+    blocked = rkwa(follow_order(after.state, "block", "#first"), again, SETTINGS)
     assert set(blocked.state.keywords) == {"#seed"}
-
-
-def test_unknown_reading_raises() -> None:
-    with pytest.raises(UserError):
-        make_method("rkwa", {"reading": "backwards"})

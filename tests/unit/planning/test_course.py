@@ -32,6 +32,12 @@ def test_a_crawl_without_conditions_goes_on_for_ever() -> None:
     assert endless.complete(30 * DAY) == 1.0
 
 
+def test_share_of_answered_questions_is_never_negative_when_tasks_are_retired() -> None:
+    samples = tuple(Milestone(at=n * DAY / 24, done=60 - 10 * n, waiting=20) for n in range(6))
+    retiring = Course(factor=1, samples=samples, is_finished=False, uses=(), buckets=(), was_cut=True)
+    assert retiring.complete(DAY) == 0.0
+
+
 def test_a_time_limit_ends_what_would_go_on() -> None:
     limited = course(Stop(duration=3 * DAY))
     assert limited.end == (3 * DAY, "it may run for 3 d 0 h")

@@ -11,9 +11,6 @@ from bowerbird.errors import UserError
 from bowerbird.model import Area, Box, Finding, Judgement, Place, Post, PostKind, Ruling, Seen, Source, Subject, User
 
 _ACCOUNT_SOURCES = frozenset({Source.PROFILE, Source.TEXT})
-_REVIEWED = frozenset(source.value for source in _ACCOUNT_SOURCES)
-_MIN_NAME_CONFIDENCE = 0.45
-"""For the name of an area, which is meant as one: less than for a profile, which may be a joke."""
 _MARGIN = 0.05
 """Degrees around the outermost towns of a country or region."""
 
@@ -46,7 +43,8 @@ class PlaceClassifier:
                 if finding.source not in _ACCOUNT_SOURCES:
                     # The author was at the place of the post, whatever the profile says.
                     labels.append(_label(finding, Subject.USER, author))
-        reviewed = {(Subject.USER, known): _REVIEWED for known, _ in seen.accounts()}
+        reasons = frozenset(source.value for source in _ACCOUNT_SOURCES)
+        reviewed = {(Subject.USER, known): reasons for known, _ in seen.accounts()}
         return Ruling(judgements=tuple(labels), reviewed=reviewed)
 
     def locate_user(self, user: User) -> Sequence[Finding]:
@@ -69,12 +67,10 @@ class PlaceClassifier:
         if post.place is not None and (found := self._locate_place(post.place)) is not None:
             return found
         by_author = self.locate_user(author) if author is not None else ()
-        by_location = [each for each in by_author if each.source is Source.PROFILE]
-        if by_location or not post.text:
-            return by_location or by_author
-        named = self._resolver.in_post(post.text, post.tags)
-        by_text = self._findings([named], Source.TEXT) if named else ()
-        return by_text or by_author
+        if by_author and by_author[0].source is Source.PROFILE:
+            return by_author
+        named = self._resolver.in_post(post.text, post.tags) if post.text else None
+        return (self._findings([named], Source.TEXT) if named else ()) or by_author
 
     def _locate_place(self, place: Place) -> Sequence[Finding] | None:
         """Return the areas of the place of a post; None for a name that is no place."""
@@ -97,20 +93,19 @@ class PlaceClassifier:
         for candidate in candidates:
             point = candidate.point or (candidate.entry.longitude, candidate.entry.latitude)
             for area in self._areas:
-                if area.name not in findings and _contains(area, candidate):
-                    findings[area.name] = _finding(area, source, candidate.confidence, point)
+                if _contains(area, candidate):
+                    findings.setdefault(area.name, _finding(area, source, candidate.confidence, point))
         return list(findings.values())
 
 
 def find_area(name: str, resolver: Resolver) -> Area:
     """Return the city, region or country of that name; raise `UserError` if none is certain enough."""
-    found = resolver.best(name, _MIN_NAME_CONFIDENCE)
-    box = found.entry.box if found else None
-    if found is None or box is None:
+    # Less than for a profile, which may be a joke.
+    found = resolver.best(name, 0.45)
+    if found is None or (box := found.entry.box) is None:
         example = "box = [-9.5, 38.6, -9.0, 38.9]"
         raise UserError(f"unknown city, region or country {name!r}; write west, south, east, north: {example}")
-    entry = found.entry
-    if entry.level is Level.CITY:
+    if found.entry.level is Level.CITY:
         return Area(name=name, box=box)
     around = Box(
         max(box.west - _MARGIN, -180.0),
@@ -118,7 +113,7 @@ def find_area(name: str, resolver: Resolver) -> Area:
         min(box.east + _MARGIN, 180.0),
         min(box.north + _MARGIN, 90.0),
     )
-    return Area(name=name, box=around, country=entry.country, region=entry.region)
+    return Area(name=name, box=around, country=found.entry.country, region=found.entry.region)
 
 
 def _contains(area: Area, candidate: Candidate) -> bool:

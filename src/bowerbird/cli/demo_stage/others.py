@@ -64,7 +64,7 @@ frame = "10s"
 min_frequency = 2
 quiet_frames = 2
 """
-_EVENT_SCALE = timedelta(seconds=25)
+_EVENT_SCALE = timedelta(seconds=32)
 _EVENT_BEGAN = timedelta(seconds=10)
 """Before the demo."""
 
@@ -107,7 +107,7 @@ def community(now: datetime, seed: int) -> Other:
 
 def event(now: datetime, seed: int) -> Other:
     """A short event of which one hashtag is known, in a small network whose people write several posts per second."""
-    planned = PlannedEvent(begins=now - _EVENT_BEGAN, scale=_EVENT_SCALE, posts=1_400)
+    planned = PlannedEvent(begins=now - _EVENT_BEGAN, scale=_EVENT_SCALE, posts=2_600)
     world = WorldSettings(
         seed=seed, accounts=2_000, start=now - timedelta(days=2), posts_per_day=300, likes_per_post=0.05, following=15,
         history=timedelta(days=1), longest_history=5, warm=1, planned=planned,

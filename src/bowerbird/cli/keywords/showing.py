@@ -10,12 +10,14 @@ from bowerbird.keywords.grading import WORDS, Category
 from bowerbird.keywords.methods import ABOUT
 from bowerbird.keywords.values import Estimate
 from bowerbird.reports.keywords.courses import Move
-from bowerbird.reports.keywords.explaining import Explained, Looked, RelatedBy
+from bowerbird.reports.keywords.explaining import RELATED_FRAMES, Explained, Related
+from bowerbird.reports.keywords.figures import FIGURES, Thresholds, name_figure, percent
 from bowerbird.reports.keywords.grading import FrameGrade, Graded, MethodGrade
 from bowerbird.reports.keywords.proposing import Proposed
 from bowerbird.reports.keywords.reading import CandidateLine, FrameLine, KeywordLine, MethodLine
 
 _MOST_RELATED = 25
+_POSTS = ("posts_collected", "posts_in_frame", "posts_only_it_found")
 
 
 def show_keywords(
@@ -25,43 +27,75 @@ def show_keywords(
     methods: Sequence[MethodLine],
     moves: Sequence[Move],
     candidates: Sequence[CandidateLine],
+    thresholds: Mapping[str, Thresholds],
 ) -> None:
-    known = ("  keyword", "method", "posts", "last frame", "precision", "since (UTC)", "reason")
-    output.table(f"Keywords of {crawl}", known, [_keyword(each) for each in lines])
+    columns = ("  keyword", "method", *_names(*_POSTS), "precision", "since (UTC)", "reason")
+    output.table(f"Keywords of {crawl}", columns, [_keyword(each) for each in lines])
     output.line()
     shared = (f"also {each.name}" for each in methods)
-    columns = ("  method", "keywords", "posts", "precision", "only this", *shared)
+    columns = ("  method", "keywords", *_names("posts_collected", "posts_only_it_found"), *shared, "precision")
     output.table("", columns, [_method(each, methods) for each in methods])
     for each in methods:
         if each.name in ABOUT:
             output.line(f"{each.name}: {ABOUT[each.name]}.")
-    if any(each.precision is not None for each in methods):
-        output.line("Precision: the share of posts that belong to the event, estimated without labels,")
-        output.line("with its 20 % and 80 % quantiles. `grade` measures it by labels.")
     if moves:
         output.line()
         rows = [(f"  {_at(each.at)}", "+" if each.is_entry else "-", each.term, each.method, each.why) for each in moves]
         output.table("Newest entries and exits", ("  at (UTC)", "", "keyword", "method", "reason"), rows)
     if candidates:
         output.line()
-        rows = [(f"  {each.term}", each.method, f"{each.posts:,}", each.verdict, _plain(each.numbers)) for each in candidates]
-        output.table("Candidates in the last frame", ("  term", "method", "posts", "verdict", "numbers"), rows)
+        columns = ("  term", "method", *_names("posts_in_frame"), "precision", "needed", "verdict", "other figures")
+        considered = [_candidate(each, thresholds.get(each.method)) for each in candidates]
+        output.table("Candidates in the last frame, those closest to entering first", columns, considered)
+    output.line()
+    for key in (*_POSTS, "precision"):
+        output.line(f"{FIGURES[key].name}: {FIGURES[key].meaning}")
+    show_thresholds(output, thresholds)
+
+
+def show_thresholds(output: Output, thresholds: Mapping[str, Thresholds]) -> None:
+    for method, each in thresholds.items():
+        output.line(f"Thresholds of {method}: {each}")
+
+
+def _names(*keys: str) -> tuple[str, ...]:
+    return tuple(name_figure(key).lower() for key in keys)
 
 
 def _keyword(line: KeywordLine) -> tuple[str, ...]:
-    counts = _count(line.posts), _count(line.last)
+    counts = _count(line.posts_collected), _count(line.posts_in_frame), _count(line.posts_only_it_found)
     return f"  {line.term}", line.method, *counts, precision_text(line.precision), _at(line.since), line.why
 
 
 def _method(line: MethodLine, methods: Sequence[MethodLine]) -> tuple[str, ...]:
     shared = (_count(line.shared.get(each.name)) for each in methods)
     name = line.name if line.until is None else f"{line.name} (ended {_at(line.until)})"
-    return f"  {name}", f"{line.keywords:,}", f"{line.posts:,}", precision_text(line.precision), f"{line.alone:,}", *shared
+    counts = f"{line.keywords:,}", f"{line.posts_collected:,}", f"{line.posts_only_it_found:,}"
+    return f"  {name}", *counts, *shared, precision_text(line.precision)
+
+
+def _candidate(line: CandidateLine, thresholds: Thresholds | None) -> tuple[str, ...]:
+    precision = _precisions(line.term, line.verdict, line.numbers, thresholds)
+    return f"  {line.term}", line.method, f"{line.posts_in_frame:,}", *precision, line.verdict, _others(line.numbers)
+
+
+def _precisions(term: str, verdict: str, numbers: Mapping[str, float], thresholds: Thresholds | None) -> tuple[str, str]:
+    """Return an estimated precision with its range, and the precision needed."""
+    if "precision" not in numbers:
+        return "", ""
+    estimate = Estimate(mean=numbers["precision"], low=numbers["low"], high=numbers["high"])
+    return precision_text(estimate), "" if thresholds is None else thresholds.needed(term, verdict)
+
+
+def _others(numbers: Mapping[str, float]) -> str:
+    return _plain({key: value for key, value in numbers.items() if key not in ("precision", "low", "high")})
 
 
 def precision_text(precision: Estimate | None) -> str:
     """Return a claimed precision with its range; empty if there is none."""
-    return "" if precision is None else f"{precision.mean:.0%} ({precision.low:.0%} to {precision.high:.0%})"
+    if precision is None:
+        return ""
+    return f"{percent(precision.mean)} ({percent(precision.low)} to {percent(precision.high)})"
 
 
 def show_frames(output: Output, frames: Sequence[FrameLine]) -> None:
@@ -72,18 +106,30 @@ def show_frames(output: Output, frames: Sequence[FrameLine]) -> None:
     output.table("", ("  frame (UTC)", "posts", "keywords", "received", "withheld by the cap", "changes"), rows)
 
 
-def show_why(output: Output, explained: Explained, hint: str = "") -> None:
+def show_why(output: Output, explained: Explained, thresholds: Mapping[str, Thresholds], hint: str = "") -> None:
     """`hint`: which term was perhaps meant, where nothing is known of this one."""
     if not (explained.entries or explained.looked_at or explained.orders):
         output.line(f"{explained.term} was not considered{hint}: too few collected posts contain it. You can pin it.")
         return
     for at, said in sorted(_story(explained), key=lambda told: told[0]):
         output.line(f"{_at(at)}  {said}")
-    if not explained.looked_at:
-        return
-    output.line()
-    rows = [(f"  {_at(each.began)}", each.method, each.verdict, *_seen(each)) for each in explained.looked_at]
-    output.table("", ("  frame (UTC)", "method", "verdict", "posts", "in each slot", "numbers"), rows)
+    if explained.looked_at:
+        output.line()
+        columns = ("  frame (UTC)", "method", "verdict", *_names("posts_in_frame"), "in each slot", "precision", "needed")
+        rows = [
+            (
+                f"  {_at(each.began)}",
+                each.method,
+                each.verdict,
+                f"{sum(each.counts):,}",
+                " ".join(map(str, each.counts)),
+                *_precisions(explained.term, each.verdict, each.numbers, thresholds.get(each.method)),
+                _others(each.numbers),
+            )
+            for each in explained.looked_at
+        ]
+        output.table("", (*columns, "other figures"), rows)
+    show_thresholds(output, thresholds)
 
 
 def _story(explained: Explained) -> Iterator[tuple[datetime, str]]:
@@ -99,47 +145,42 @@ def _story(explained: Explained) -> Iterator[tuple[datetime, str]]:
         yield probe.asked_at, f"probe: {found}"
 
 
-def show_related(output: Output, term: str, found: Sequence[RelatedBy]) -> None:
+def show_related(output: Output, term: str, found: Sequence[Related]) -> None:
     if not found:
-        output.line(f"No method considered {term} in the last frames.")
+        output.line(f"No other term was counted in posts with {term} in the last {RELATED_FRAMES} frames.")
         return
     rows = [
-        (f"  {each.term}", each.method, f"{each.posts:,}", f"{each.together:,}", *_closeness(each))
+        (f"  {each.term}", each.method, f"{each.posts:,}", f"{each.together:,}", f"{each.share:.0%}")
         for each in found[:_MOST_RELATED]
     ]
-    columns = ("  term", "method", "posts", "together", "share of both", "surprise", "correlation")
-    output.table(f"Related to {term} in the last frames", columns, rows)
+    columns = ("  term", "method", "posts with it", "posts with both", "share of both")
+    output.table(f"In the same posts as {term}, in the last {RELATED_FRAMES} frames", columns, rows)
 
 
 def show_proposals(output: Output, proposed: Proposed) -> None:
-    found = proposed.proposals
-    if not found:
-        output.line(_unproposed(proposed))
+    if not proposed.posts:
+        output.line("The store has no post of that time and place. Choose another time or place.")
         return
-    output.table("", ("  term", "kind", "reason"), [(f"  {each.term}", each.kind, each.reason) for each in found])
+    if not proposed.proposals:
+        output.line(
+            f"No term distinguishes these {proposed.posts:,} posts from ordinary posts and from the {proposed.others:,} others "
+            "of the store. Choose another time or place, or give more examples."
+        )
+        return
+    rows = [(f"  {each.term}", f"{each.posts:,}", f"{each.others:,}", f"{each.lift:,.0f}") for each in proposed.proposals]
+    columns = ("  term", f"of {proposed.posts:,} posts", f"of {proposed.others:,} others", "times as frequent")
+    output.table("", columns, rows)
     output.line()
     output.line("Choose from these and write into the crawl file:")
-    output.line("  seeds = [" + ", ".join(f'"{each.term}"' for each in found[:5]) + "]")
-
-
-def _unproposed(proposed: Proposed) -> str:
-    if not proposed.posts:
-        return "The store has no post of that time and place. Choose another time or place."
-    if not proposed.others:
-        return (
-            f"The store has only these {proposed.posts:,} posts and no others to compare them with. "
-            "Choose a shorter time or a smaller place, or collect other posts too."
-        )
-    compared = f"in {proposed.posts:,} posts, compared with {proposed.others:,} others"
-    return f"No term is specific to the event {compared}. Choose another time or place, or give more examples."
+    output.line("  seeds = [" + ", ".join(f'"{each.term}"' for each in proposed.proposals[:5]) + "]")
 
 
 def show_grades(output: Output, graded: Graded) -> None:
     said = f"{graded.labelled:,} terms labelled by {', '.join(graded.taggers)}"
-    agreed = (
-        "" if graded.agreement is None else f"; {graded.agreement:.0%} of their pairs of labels agree (alpha {graded.alpha:.2f})"
-    )
-    output.line(f"{said}{agreed}")
+    if graded.agreement is not None:
+        kappa = "" if graded.kappa is None else f" (kappa {graded.kappa:.2f})"
+        said += f"; {graded.agreement:.0%} of their pairs of labels agree{kappa}"
+    output.line(said)
     if graded.unlabelled:
         first = ", ".join(graded.unlabelled[:5])
         output.line(f"Without a label (counted as unknown): {len(graded.unlabelled):,} keywords, such as {first}")
@@ -168,14 +209,6 @@ def _graded(each: FrameGrade | None) -> tuple[str, str, str]:
     if each is None:
         return "", "", ""
     return f"{each.related:,}", f"{each.noise:,}", _share(each.noise / (each.related + each.noise))
-
-
-def _seen(each: Looked) -> tuple[str, str, str]:
-    return f"{sum(each.counts):,}", " ".join(map(str, each.counts)), _plain(each.numbers)
-
-
-def _closeness(each: RelatedBy) -> tuple[str, str, str]:
-    return f"{each.jaccard:.0%}", f"{each.surprise:+.2f}", f"{each.correlation:+.2f}"
 
 
 def _shares(each: MethodGrade) -> tuple[str, ...]:
@@ -207,7 +240,7 @@ def _moves(frame: FrameLine) -> str:
 
 
 def _plain(numbers: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {value:g}" for name, value in numbers.items())
+    return ", ".join(f"{name_figure(key).lower()} {value:g}" for key, value in numbers.items())
 
 
 def _numbers(numbers: Mapping[str, float]) -> str:

@@ -6,7 +6,6 @@ create table keyword_methods (
     crawl bigint not null references crawls,
     name text not null,
     bit bigint not null,              -- its place in keyword_posts.methods
-    options text not null,            -- JSON
     state text not null,              -- JSON
     since bigint not null,
     until bigint,                     -- the crawl file no longer names it
@@ -19,7 +18,6 @@ create table keyword_progress (
     version bigint not null,
     decided bigint not null,          -- every frame up to the one that began then is decided, or was missed
     share {real} not null,            -- share of the posts of full streams and public timelines that is sampled
-    undelivered bigint not null,      -- posts that networks withheld because of caps, since the crawl began
     watched_at bigint not null        -- when the crawl was last running: frames that ended long after were missed
 );
 
@@ -53,7 +51,6 @@ create table keyword_frames (
     cap bigint,                       -- posts that the network sends at most in such a time
     lost bigint,                      -- posts that it did not send because of that
     decided_at bigint,                -- empty: not yet, or missed
-    worker bigint,
     primary key (crawl, frame)
 );
 
@@ -69,7 +66,7 @@ create table keyword_decisions (
     primary key (method, frame)
 );
 
--- The terms that a method considered in a frame, its keywords among them.
+-- The terms that a method considered in each of the last 2,016 frames, its keywords among them.
 create table keyword_candidates (
     method bigint not null references keyword_methods,
     frame bigint not null,
@@ -77,7 +74,7 @@ create table keyword_candidates (
     counts text not null,             -- JSON: posts in each slot
     verdict text not null,
     numbers text not null,            -- JSON
-    together text,                    -- JSON: posts that carried each keyword too
+    together text not null,           -- JSON: posts that carried each keyword too
     primary key (method, frame, term)
 );
 create index keyword_candidates_term on keyword_candidates (term);
@@ -112,7 +109,6 @@ create table keyword_probes (
     term text not null,
     lane bigint not null,
     target text not null,
-    frame bigint not null,            -- after which it was asked for
     asked_at bigint not null,
     answered_at bigint,
     used_at bigint,                   -- a decision has seen it
@@ -128,8 +124,7 @@ create table keyword_orders (
     at bigint not null,
     who text not null,
     term text not null,
-    said text not null,
-    done_at bigint                    -- when the methods took it up
+    said text not null
 );
 
 -- What people say a hashtag or word is about: related, possibly, unrelated, unknown.

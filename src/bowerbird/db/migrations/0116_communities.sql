@@ -22,13 +22,11 @@ select j.judge, j.version, j.subject, j.id, u.handle, j.value, j.reason, j.confi
 from judgements j left join users u on j.subject = 'user' and u.id = j.id
 where coalesce(u.opts_out, 0) = 0;
 
--- What a classifier learned from judged accounts: the prior, weights of neighbours and of words. The newest is used.
+-- What a classifier learned from judged accounts: the prior, weights of neighbours and of words.
 create table community_models (
-    entry {serial},
-    judge text not null,
+    judge text primary key,
     learned text not null,            -- JSON
     examples bigint not null,
     persons bigint not null,          -- of these, how many a person decided
-    judged bigint not null,           -- how many accounts were judged then
     at bigint not null
 );

@@ -8,7 +8,6 @@ on the other events, by mean F1 over both kinds of streams.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -39,6 +38,7 @@ from bowerbird.evaluate.keywords.streams import (
     build_stream,
     read_data,
 )
+from bowerbird.keywords import burst
 from bowerbird.keywords.methods import METHODS, make_method
 
 OURS = "burst"
@@ -87,8 +87,7 @@ def evaluate_keywords(
     data = read_data(folder)
     recordings = _choose_recordings(data, events)
     options: dict[str, Sequence[Options]] = {
-        name: _find_grid(name) if is_leaving_one_out and name == OURS else [{}]
-        for name in chosen_methods
+        name: burst.GRID if is_leaving_one_out and name == OURS else [{}] for name in chosen_methods
     }
     report = compare(data, recordings, conditions, options, say)
     is_headline = conditions == Conditions() and not events and OURS in chosen_methods
@@ -114,15 +113,6 @@ def _choose_recordings(data: Data, events: Sequence[str]) -> list[Recording]:
         known = ", ".join(data.recordings)
         raise UserError(f"Unknown event {unknown[0]!r}. Choose one of {known}.")
     return [data.recordings[name] for name in events or data.recordings]
-
-
-def _find_grid(name: str) -> list[Options]:
-    """Return the options that a method publishes as `GRID` in its module."""
-    module = import_module(type(make_method(name)).__module__)
-    grid = getattr(module, "GRID", None)
-    if not isinstance(grid, list | tuple):
-        raise UserError(f"The method {name!r} publishes no GRID of options.")
-    return list(grid)
 
 
 def compare(

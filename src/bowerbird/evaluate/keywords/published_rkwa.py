@@ -25,7 +25,7 @@ import numpy as np
 
 from bowerbird.evaluate.keywords.replay import Replay, find_matching, replay
 from bowerbird.evaluate.keywords.streams import FRAMES, Flags, Stream
-from bowerbird.keywords.grading import SCORES, Category, is_related
+from bowerbird.keywords.grading import SCORES, Category, PostGrader
 from bowerbird.keywords.methods import make_method
 
 PUBLISHED = {"kept": 0.7826, "removed": 0.8690}
@@ -53,12 +53,9 @@ def grade_rkwa(stream: Stream, skwa: Replay, reading: str) -> dict[str, Any]:
     is_kept = np.isin(skwa.collected, chosen)
 
     categories = label_keywords(stream, frozenset().union(*skwa.keywords))
-    scores = {term: float(SCORES[category]) for term, category in categories.items()}
+    grader = PostGrader({term: float(SCORES[each]) for term, each in categories.items()})
     is_graded_related = np.array(
-        [
-            is_related(stream.readings[stream.texts[position]].hashtags, scores)
-            for position in skwa.collected
-        ],
+        [grader.is_related(stream.readings[stream.texts[position]]) for position in skwa.collected],
         dtype=np.bool_,
     )
     return {

@@ -13,17 +13,18 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from bowerbird.evaluate.keywords.streams import FRAMES, START, Numbers, Stream
+from bowerbird.keywords.keyword_set import replace_seeds
 from bowerbird.keywords.values import (
     HISTORY,
     PROBE_POSTS,
     SPAN_FRAMES,
     Estimate,
     Frame,
-    Load,
     Method,
     Post,
     Probe,
     Settings,
+    State,
 )
 from bowerbird.model.terms import Kind, Reading, kind_of
 
@@ -52,7 +53,7 @@ def replay(
     With `source`, the method reads the posts that another one collected instead of those that
     its keywords match. This is how the authors of RKwA evaluated it: on the posts of SKwA."""
     settings = Settings()
-    state = method.begin(stream.seeds, settings)
+    state = replace_seeds(State(), stream.seeds, settings)
     keywords = [frozenset(state.keywords)]
     collected: list[int] = []
     claims = []
@@ -77,13 +78,12 @@ def replay(
             background=tuple(map(stream.post, shown.tolist())),
             volumes=tuple(round(count / stream.share) for count in counts) if stream.share else (),
             probes=answers,
-            load=Load(used=len(matching)),
         )
-        decision = method.decide(state, frame, settings)
+        decision = method(state, frame, settings)
         state = decision.state
         collected += matching
         keywords.append(frozenset(state.keywords))
-        claims.append(decision.precision)
+        claims.append(state.precision)
         answers = tuple(
             Probe(term=term, at=frame.end, posts=search(stream, term, number))
             for term in decision.probes[:probes]

@@ -19,7 +19,7 @@ from typing import Any
 
 from msgspec import structs
 
-from bowerbird.community.classifier import NO_POSTS, CommunityClassifier
+from bowerbird.community.classifier import CommunityClassifier
 from bowerbird.community.countries import example
 from bowerbird.community.membership import Verdict, decide, estimate_prior
 from bowerbird.community.relations import Example, fit_relations, relation_sign
@@ -86,9 +86,9 @@ def evaluate_nationality(
 
 def _echo_stages(scene: Scene, people: Sequence[Candidate], cache: Path) -> dict[str, Verdicts]:
     classifier = CommunityClassifier(structs.replace(example("PT"), rule=ECHO), cache)
-    by_profile = {each.account: classifier.verdict(each.user, NO_POSTS, {})[0] for each in people}
+    by_profile = {each.account: classifier.verdict(each.user, (), {}) for each in people}
     by_posts = {
-        each.account: classifier.verdict(each.user, scene.written(each.account), {})[0]
+        each.account: classifier.verdict(each.user, scene.posts(each.account), {})
         for each in people
         if by_profile[each.account].value == UNDECIDED
     }
@@ -97,9 +97,9 @@ def _echo_stages(scene: Scene, people: Sequence[Candidate], cache: Path) -> dict
 
 def _our_stages(scene: Scene, people: Sequence[Candidate], cache: Path) -> dict[str, Verdicts]:
     classifier = CommunityClassifier(structs.replace(example("PT"), rule=CALIBRATED), cache)
-    by_profile = _with_prior(classifier, {each.account: classifier.verdict(each.user, NO_POSTS, {})[0] for each in people})
+    by_profile = _with_prior(classifier, {each.account: classifier.verdict(each.user, (), {}) for each in people})
     by_posts = {
-        each.account: classifier.verdict(each.user, scene.written(each.account), {})[0]
+        each.account: classifier.verdict(each.user, scene.posts(each.account), {})
         for each in people
         if by_profile[each.account].value != NO
     }

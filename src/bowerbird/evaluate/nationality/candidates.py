@@ -9,7 +9,6 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from bowerbird.community.classifier import Written
 from bowerbird.model import Post, PostKind, User
 from bowerbird.model.subjects.community import YES, Neighbours
 from bowerbird.providers.twitter_v1.reading.shapes import Account, Tweet, post_of, user_of
@@ -88,14 +87,13 @@ class Scene:
     def _rows(self, account: int) -> list[Row]:
         return first(self.world.timeline(account, self._now), _MOST_POSTS)
 
-    def written(self, account: int) -> Written:
+    def posts(self, account: int) -> list[str]:
         """The newest posts of an account; nothing of those that show none."""
         if not self.world.is_open(account, self._now):
-            return Written()
+            return []
         rows = [row for row in self._rows(account) if row.kind != REPOST]
         posts = [self._post(body) for body in self._payloads.tweets(rows, self._now, is_extended=True)]
-        own = [post for post in posts if post.kind is not PostKind.REPOST and post.text]
-        return Written(tuple(post.text or "" for post in own), tuple(post.created_at for post in own if post.created_at))
+        return [post.text for post in posts if post.kind is not PostKind.REPOST and post.text]
 
     def _post(self, body: bytes) -> Post:
         return post_of(msgspec.json.decode(body, type=Tweet), "", b"")

@@ -9,8 +9,9 @@ The sources, from the folder of evaluation data:
 - `portuguese_authors`, `brazilian_authors`: politicians and parties of Portugal and deputies of Brazil, of whom the handle
   and posts are known, for the communities of Portugal and of Brazil.
 
-No weight of our rule was fitted to a source. The weights come from a specification that was measured on the Italian profiles
-and on some of the Portuguese politicians. The prior is estimated from the accounts of the source, without labels.
+The weights come from a specification that was measured on the Italian profiles and on some of the Portuguese politicians.
+Those of places and names were estimated again, on the Italian profiles with an even id and in simulated worlds. The prior is
+estimated from the accounts of the source, without labels.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
-from bowerbird.community.classifier import NO_POSTS, CommunityClassifier, Written
+from bowerbird.community.classifier import CommunityClassifier
 from bowerbird.community.countries import example
 from bowerbird.community.membership import decide, estimate_prior
 from bowerbird.evaluate.nationality.figures import Case, figures_of
@@ -41,7 +42,7 @@ class Labelled(Struct, frozen=True):
 
     user: User
     is_member: bool
-    written: Written = NO_POSTS
+    posts: Sequence[str] = ()
 
 
 def evaluate_sources(folder: Path, cache: Path) -> dict[str, Any]:
@@ -65,7 +66,7 @@ def _source_figures(country: str, accounts: Sequence[Labelled], cache: Path) -> 
     for name, rule in (("ours", CALIBRATED), ("echo", ECHO)):
         community = structs.replace(example(country), rule=rule)
         classifier = CommunityClassifier(community, cache)
-        verdicts = [classifier.verdict(each.user, each.written, {})[0] for each in accounts]
+        verdicts = [classifier.verdict(each.user, each.posts, {}) for each in accounts]
         if rule == CALIBRATED:
             prior = estimate_prior([each.log_odds for each in verdicts])
             figures["prior"] = round(prior, 4)
@@ -139,7 +140,7 @@ def _read_authors(file: Path, variety: str) -> list[Labelled]:
         Labelled(
             User(id=f"x:{author}", key=author, handle=author.removeprefix("@"), name=author.removeprefix("@")),
             varieties[author] == variety,
-            Written(tuple(texts[:_MOST_POSTS])),
+            texts[:_MOST_POSTS],
         )
         for author, texts in posts.items()
     ]

@@ -22,7 +22,7 @@ _WORDS: Mapping[str, Mapping[str, Any]] = {
     "keyword_candidates": {"counts": "[1]", "numbers": '{"lift": 1.0}', "together": '{"x": 1}'},
     "keyword_decisions": {"posts": "[1]", "background": "[1]", "precision": None, "numbers": "{}"},
     "keyword_labels": {"label": "C1"},
-    "keyword_methods": {"name": "skwa", "options": "{}", "state": "{}", "until": None},
+    "keyword_methods": {"name": "skwa", "state": "{}", "until": None},
     "keyword_orders": {"said": "pin"},
     "keyword_probes": {"found": None},
     "keyword_samples": {"terms": "[]"},

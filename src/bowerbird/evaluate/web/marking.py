@@ -43,7 +43,7 @@ _KEYS: Mapping[str, frozenset[str]] = {
     "crawls": frozenset({"flow", "settings"}), "plans": frozenset({"document", "whole"}), "lanes": frozenset({"facet"}),
     "services": frozenset({"provider", "flavour"}), "calls": frozenset({"facet", "charges", "targets"}),
     "streams": frozenset({"channel", "options", "tuned"}), "modules": frozenset({"name", "memory"}),
-    "module_runs": frozenset({"module"}), "keyword_methods": frozenset({"name", "options", "state"}),
+    "module_runs": frozenset({"module"}), "keyword_methods": frozenset({"name", "state"}),
     "judgements": frozenset({"judge", "id"}), "judgement_history": frozenset({"judge", "id"}), "growth": frozenset({"name"}),
     "labels": frozenset({"judge"}), "label_samples": frozenset({"judge"}), "community_models": frozenset({"judge"}),
     "quarantine": frozenset({"facet"}), "quarantine_sources": frozenset({"facet"}), "prepared": frozenset({"name", "document"}),

@@ -74,11 +74,11 @@ class Server(Struct, frozen=True):
 
     def answered(self, kind: int) -> dict[str, set[int]]:
         """By the key of a post that everybody may read: who answered it, or passed it on, of those who may be collected."""
-        now, found = self.now, dict[str, set[int]]()
-        recent = to_ms(now - timedelta(days=5))
+        now, found = to_ms(self.now), dict[str, set[int]]()
+        recent = to_ms(self.now - timedelta(days=5))
         for account in self.writers(_ACCOUNTS):
-            for row in self.service.world.all_rows(account, recent, to_ms(now)):
-                if row.kind == kind and self._is_there(row.target):
+            for row in self.service.world.all_rows(account, recent, now):
+                if row.kind == kind and row.gone_at > now and self._is_there(row.target):
                     found.setdefault(self.service.dialect.post_key(row.target), set()).add(account)
         return found
 

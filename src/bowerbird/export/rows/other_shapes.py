@@ -86,7 +86,7 @@ KEYWORDS = Shape(
         Column("term", means="in small letters without accents"),
         Column("since", _T, "when it came in"),
         Column("why"),
-        Column("numbers", Kind.DOCUMENT, "those that decided"),
+        Column("numbers", Kind.DOCUMENT, "those that decided; [their names](how-to/events.md)"),
         Column("until", _T, "when it left; empty: it is followed"),
         Column("until_why"),
         Column("until_numbers", Kind.DOCUMENT),

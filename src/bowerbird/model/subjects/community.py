@@ -47,6 +47,11 @@ class Community(Struct, frozen=True, kw_only=True):
     """Whether judged neighbours count."""
 
     @property
+    def is_field(self) -> bool:
+        """Whether members share what they do, and not where they are from."""
+        return self.learns_words or not (self.countries or self.languages or self.zones)
+
+    @property
     def is_reviewed(self) -> bool:
         """Whether the crawl learns from its decisions and looks again at undecided accounts."""
         return self.rule == CALIBRATED
@@ -76,4 +81,4 @@ class Neighbours(Struct, frozen=True, gc=False):
         )  # fmt: skip
 
 
-NOBODY = Neighbours()
+NO_NEIGHBOURS = Neighbours()

@@ -15,7 +15,6 @@ from bowerbird.model.subjects.telling import may_be_told
 from bowerbird.ports import Row, Transaction
 from bowerbird.reports.browsing.pages import PageOf, read_place, token
 from bowerbird.reports.community.judged import COLUMNS, JudgedAccount, fields
-from bowerbird.reports.community.wording import LANGUAGE
 
 _COLUMNS = f"{COLUMNS}, j.value, j.decided_by, j.at"
 _THERE = may_be_told("u")
@@ -47,8 +46,6 @@ _POSTS = """
 select p.post_no, p.id, p.text, p.created_at, p.language from posts p
 where p.author = ? and p.deleted_at is null and p.kind <> 'repost' and p.text is not null order by p.created_at desc limit ?
 """
-_HELD_BACK = 8
-"""Of the undecided some were read without a word of language in it: so many pages are looked through for one."""
 
 
 class Which(StrEnum):
@@ -71,7 +68,7 @@ class Which(StrEnum):
 _VALUES = {Which.MEMBERS: "yes", Which.OUTSIDE: "no", Which.UNDECIDED: "undecided"}
 _OF_CANDIDATES = {Which.MENTIONED: "undecided", Which.MENTIONED_OUTSIDE: "no"}
 """Lists of candidates by how often members mention them, and what is said of these."""
-_WITHOUT_VALUE = {Which.PERSONS: _BY_PERSONS, Which.BY_POSTS: _BY_POSTS}
+_WITHOUT_VALUE = {Which.PERSONS: _BY_PERSONS, Which.BY_POSTS: _BY_POSTS, Which.NEAR: _NEAR}
 
 
 class Person(JudgedAccount, frozen=True, kw_only=True):
@@ -111,13 +108,15 @@ class Written(Struct, frozen=True):
 
 async def read_people(tx: Transaction, crawl: int, which: Which, after: str | None = None, size: int = 50) -> PageOf[Person]:
     """A page of people; each page is as quick as the first."""
-    if which is Which.NEAR:
-        return await _near(tx, after, size)
     if which.is_by_mentions:
         order = _Order("c.mentions", "c.user_no", tuple[int, int], size + 1)
         return _pages(await _page(tx, _MENTIONED, (crawl, _OF_CANDIDATES[which]), after, order), size, "user_no")
+    if which is Which.NEAR:
+        order = _Order("j.confidence", "j.id", tuple[float, str], size + 1)
+    else:
+        order = _Order("j.at", "j.id", tuple[int, str], size + 1)
     sql, values = (_WITHOUT_VALUE[which], ()) if which in _WITHOUT_VALUE else (_BY_VALUE, (_VALUES[which],))
-    return _pages(await _page(tx, sql, values, after, _Order("j.at", "j.id", tuple[int, str], size + 1)), size, "id")
+    return _pages(await _page(tx, sql, values, after, order), size, "id")
 
 
 async def read_person(tx: Transaction, number: int) -> Person | None:
@@ -130,31 +129,6 @@ async def read_written(tx: Transaction, number: int, most: int) -> Sequence[Writ
     """The latest posts of an account."""
     rows = await tx.fetch(_POSTS, number, most)
     return [Written(row["post_no"], row["id"], row["text"], _when(row["created_at"]), row["language"]) for row in rows]
-
-
-async def _near(tx: Transaction, after: str | None, size: int) -> PageOf[Person]:
-    """Those of whom what they write was weighed and did not quite say that they belong, the nearest to it first."""
-    found: list[Person] = []
-    for _ in range(_HELD_BACK):
-        page = _pages(await _page(tx, _NEAR, (), after, _Order("j.confidence", "j.id", tuple[float, str], size + 1)), size, "id")
-        for place, person in enumerate(page.lines):
-            if LANGUAGE & person.evidence.keys() and _leans_in(person):
-                found.append(person)
-            if len(found) == size:
-                is_last = place == len(page.lines) - 1
-                last = page.after if is_last else token([person.confidence or 0.0, person.id])
-                return PageOf(tuple(found), last)
-        after = page.after
-        if after is None:
-            break
-    return PageOf(tuple(found), after)
-
-
-def _leans_in(person: Person) -> bool:
-    """Whether more speaks for its belonging than against it. That somebody does not belong takes more certainty to be said, so
-    that those who lean to the other side would stand before all others."""
-    probability = person.evidence.get("probability")
-    return not isinstance(probability, int | float) or probability >= 1 / 2
 
 
 async def _page(tx: Transaction, sql: str, values: tuple[object, ...], after: str | None, order: _Order) -> Sequence[Row]:

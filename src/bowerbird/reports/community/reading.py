@@ -11,7 +11,7 @@ from msgspec import Struct
 from bowerbird.analysis.agreement import wilson_share
 from bowerbird.model import from_micros
 from bowerbird.model.subjects.community import JUDGE, NO, VALUES, YES, Neighbours
-from bowerbird.ports import Database, Transaction
+from bowerbird.ports import Database, Row, Transaction
 from bowerbird.store.judgements.neighbours import neighbours_of
 
 _COUNTS = f"""
@@ -19,7 +19,7 @@ select value, reason, version, count(*) as n from judgements where judge = '{JUD
 group by value, reason, version
 """
 _STANDING = f"""
-select value, reason, confidence, evidence, version, decided_by, at from judgements
+select value, reason, confidence, evidence, version, decided_by, at, null as until from judgements
 where judge = '{JUDGE}' and subject = 'user' and id = ?
 """
 _FORMER = f"""
@@ -44,7 +44,7 @@ join users u on u.user_no = m.user_no and u.user_no <> p.author
 left join judgements j on j.judge = '{JUDGE}' and j.subject = 'user' and j.id = u.id
 group by 1
 """
-_LEARNED = "select learned, examples, persons, at from community_models where judge = ? order by entry desc limit 1"
+_LEARNED = "select learned, examples, persons, at from community_models where judge = ?"
 
 
 class Said(Struct, frozen=True, kw_only=True):
@@ -106,7 +106,9 @@ async def read_community(tx: Transaction, database: Database) -> CommunityCounts
         versions=versions,
         mentioned={row["value"]: row["n"] for row in await tx.fetch(_MENTIONED)},
         missed=await _missed(tx, database),
-        learned=None if learned is None else _learned(learned),
+        learned=None
+        if learned is None
+        else {**msgspec.json.decode(learned["learned"]), "examples": learned["examples"], "persons": learned["persons"]},
     )
 
 
@@ -136,21 +138,11 @@ async def _missed(tx: Transaction, database: Database) -> Missed | None:
     return Missed(looked_at=looked, belong=belong, low=share.low, high=share.high, waiting=waiting)
 
 
-def _learned(row: Mapping[str, object]) -> Mapping[str, object]:
-    learned = msgspec.json.decode(str(row["learned"]))
-    return {**learned, "examples": row["examples"], "persons": row["persons"]}
-
-
-def _said(row: Mapping[str, object]) -> Said:
-    told = dict(row)
-    until = told.get("until")
-    return Said(
-        value=str(told["value"]),
-        reason=str(told["reason"]),
-        confidence=float(str(told["confidence"])),
-        evidence=msgspec.json.decode(str(told["evidence"])),
-        version=str(told["version"]),
-        decided_by=None if told["decided_by"] is None else str(told["decided_by"]),
-        at=from_micros(int(str(told["at"]))),
-        until=None if until is None else from_micros(int(str(until))),
-    )
+def _said(row: Row) -> Said:
+    values = {
+        **row,
+        "evidence": msgspec.json.decode(row["evidence"]),
+        "at": from_micros(row["at"]),
+        "until": None if row["until"] is None else from_micros(row["until"]),
+    }
+    return Said(**values)

@@ -18,7 +18,6 @@ SIGNS: Mapping[str, str] = {
     "learned_words": "learned words",
     "written": "language of posts",
     "variety": "variety",
-    "rhythm": "hours of posts",
     "relations": "judged neighbours",
     "seed": "seed of the crawl",
 }
@@ -30,8 +29,6 @@ REASONS: Mapping[str, str] = {
     "person": "by a person",
 }
 VALUES: Mapping[str, str] = {"yes": "belongs", "no": "does not belong", "undecided": "undecided", "": "not judged yet"}
-LANGUAGE = frozenset({"written", "variety", "declared"})
-"""Kinds of signs that are about language."""
 _NOT_SIGNS = frozenset({"probability", "prior", "log_odds", "score", "posts", "note", "was"})
 _CLEAR, _STRONG = 1.0, 2.5
 """Logarithms of odds: from there on a sign is more than a hint, and strong."""
@@ -85,12 +82,9 @@ def judged_words(reason: str, decided_by: str | None = None) -> str:
     return f"by {decided_by}" if decided_by else REASONS.get(reason, f"by {_spoken(reason)}")
 
 
-def leaning_words(value: str | None, evidence: Mapping[str, object]) -> str:
-    """What a certainty is about: `sure` of what was decided; of the undecided, to which side they lean."""
-    probability = evidence.get("probability")
-    if value != "undecided" or not isinstance(probability, int | float):
-        return "sure"
-    return "likely to belong, too little to decide" if probability >= 1 / 2 else "likely not to belong, too little to decide"
+def sure_words(value: str | None) -> str:
+    """What a confidence is about: `sure` of a decision; of an undecided account, that it is a member."""
+    return "likely to belong, too little to decide" if value == "undecided" else "sure"
 
 
 def _spoken(key: str) -> str:

@@ -1,16 +1,14 @@
-"""Why a term is followed or not, frame by frame; and which others its traffic resembles or stands beside."""
+"""Why a term is followed or not, frame by frame, and which other terms occur in the same posts."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from datetime import datetime
 
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from bowerbird.clock import from_micros
-from bowerbird.keywords.related import Related, closeness, find_related
-from bowerbird.ports import Row, Transaction
+from bowerbird.ports import Transaction
 from bowerbird.reports.keywords.reading import KeywordLine, decoded, read_keywords
 
 _LOOKED_AT = """
@@ -28,15 +26,12 @@ _FIRST = """
 select min(frame) as frame from
     (select frame from keyword_frames where crawl = ? and decided_at is not null order by frame desc limit ?) newest
 """
-_COLLECTED = """
-select d.frame, d.posts, m.name from keyword_decisions d join keyword_methods m on m.method = d.method
-where m.crawl = ? and d.frame >= ? order by d.frame
-"""
 _CANDIDATES = """
-select c.frame, c.term, c.counts, c.together, m.name from keyword_candidates c join keyword_methods m on m.method = c.method
-where m.crawl = ? and c.frame >= ? order by c.frame
+select c.term, c.counts, c.together, m.name from keyword_candidates c join keyword_methods m on m.method = c.method
+where m.crawl = ? and c.frame >= ?
 """
-_ALIKE_FRAMES = 48
+RELATED_FRAMES = 48
+"""Frames in which related terms are counted."""
 
 
 class Looked(Struct, frozen=True, kw_only=True):
@@ -78,10 +73,17 @@ class Explained(Struct, frozen=True, kw_only=True):
     orders: list[Order]
 
 
-class RelatedBy(Related, frozen=True, kw_only=True):
-    """Another term, seen from one by what a method collected in the last frames."""
+class Related(Struct, frozen=True, kw_only=True):
+    """Another term that occurs in the same posts, as counted by one method in the last frames."""
 
+    term: str
     method: str
+    posts: int
+    """Posts with it."""
+    together: int
+    """Posts with both."""
+    share: float
+    """Posts with both among those with either."""
 
 
 async def explain(tx: Transaction, crawl: int, term: str, most: int = 50) -> Explained:
@@ -111,36 +113,26 @@ async def read_decided(tx: Transaction, crawl: int) -> list[Decided]:
     return [Decided(from_micros(row["at"]), row["who"], row["said"], term=row["term"]) for row in rows]
 
 
-async def related_terms(tx: Transaction, crawl: int, term: str) -> list[RelatedBy]:
-    """Return the other terms that methods considered in the last frames, the closest first."""
-    first = await tx.fetch_one(_FIRST, crawl, _ALIKE_FRAMES)
-    since = first["frame"] if first is not None else 0
-    by_method: dict[str, _Courses] = {}
-    for row in await tx.fetch(_COLLECTED, crawl, since):
-        by_method.setdefault(row["name"], _Courses()).posts[row["frame"]] = decoded(row["posts"])
-    for row in await tx.fetch(_CANDIDATES, crawl, since):
-        by_method[row["name"]].add(row)
-    found = [RelatedBy(method=name, **asdict(each)) for name, courses in by_method.items() for each in courses.find_related(term)]
-    return sorted(found, key=lambda each: (*closeness(each), each.method))
-
-
-class _Courses:
-    """The traffic of all terms that one method looked at."""
-
-    def __init__(self) -> None:
-        self.posts: dict[int, list[int]] = {}
-        """All that it collected, by frame and slot."""
-        self._counts: defaultdict[str, dict[int, list[int]]] = defaultdict(dict)
-        self._together: defaultdict[str, Counter[str]] = defaultdict(Counter)
-
-    def add(self, row: Row) -> None:
-        self._counts[row["term"]][row["frame"]] = decoded(row["counts"])
-        self._together[row["term"]].update(decoded(row["together"]) or {})
-
-    def find_related(self, term: str) -> list[Related]:
-        traffic = {each: self._course(counts) for each, counts in self._counts.items()}
-        return find_related(term, traffic, self._together, sum(map(sum, self.posts.values())))
-
-    def _course(self, counts: dict[int, list[int]]) -> list[int]:
-        """With as many zeros as a frame has slots where it was not looked at."""
-        return [each for frame, posts in self.posts.items() for each in counts.get(frame) or [0] * len(posts)]
+async def related_terms(tx: Transaction, crawl: int, term: str) -> list[Related]:
+    """Return the terms that occur in the same posts, the closest first."""
+    first = await tx.fetch_one(_FIRST, crawl, RELATED_FRAMES)
+    posts: Counter[tuple[str, str]] = Counter()
+    # A candidate is stored with the keywords of its posts, so a pair is counted from one side or both.
+    of_term: Counter[tuple[str, str]] = Counter()
+    of_others: Counter[tuple[str, str]] = Counter()
+    for row in await tx.fetch(_CANDIDATES, crawl, first["frame"] if first is not None else 0):
+        method, other = row["name"], row["term"]
+        posts[method, other] += sum(decoded(row["counts"]))
+        together = decoded(row["together"]) or {}
+        if other == term:
+            of_term.update({(method, keyword): count for keyword, count in together.items()})
+        elif term in together:
+            of_others[method, other] += together[term]
+    found = []
+    for method, other in of_term.keys() | of_others.keys():
+        own, count = posts[method, term], posts[method, other]
+        both = min(max(of_term[method, other], of_others[method, other]), own, count)
+        if both:
+            share = round(both / (own + count - both), 4)
+            found.append(Related(term=other, method=method, posts=count, together=both, share=share))
+    return sorted(found, key=lambda each: (-each.share, each.term, each.method))

@@ -1,4 +1,4 @@
-"""How good a collection is: the labels, keywords and posts of a store, graded as by Wang and others."""
+"""Grade the collection of a crawl by labels of its keywords, as Wang and others did."""
 
 from __future__ import annotations
 
@@ -9,26 +9,22 @@ from operator import itemgetter
 
 from msgspec import Struct
 
+from bowerbird.analysis.agreement import measure_agreement
 from bowerbird.clock import from_micros
 from bowerbird.errors import UserError
-from bowerbird.keywords.grading import (
-    Category,
-    Scores,
-    agreement,
-    category_of,
-    is_related,
-    parse_category,
-    score_terms,
-    share_retained,
-)
-from bowerbird.model.terms import term_form
+from bowerbird.keywords.grading import Category, PostGrader, category_of, parse_category, score_terms, share_retained
+from bowerbird.model.terms import read_text
 from bowerbird.ports import Transaction
+from bowerbird.store.posts.by_id import is_same
 
 _LABELS = "select term, tagger, label from keyword_labels where crawl = ? order by term, tagger"
 _TERMS = "select distinct k.term, m.name from keywords k join keyword_methods m on m.method = k.method where k.crawl = ?"
-_POSTS = """
-select k.post_no, k.methods, k.frame, t.tag from (
-    select k.post_no, k.methods, k.frame from keyword_posts k join posts p on p.post_no = k.post_no
+# A repost has the text of the post that it repeats.
+_POSTS = f"""
+select k.post_no, k.methods, k.frame, k.text, k.handle, t.tag from (
+    select k.post_no, k.methods, k.frame, coalesce(p.text, o.text) as text, u.handle
+    from keyword_posts k join posts p on p.post_no = k.post_no join users u on u.user_no = p.author
+    left join posts o on p.repost_of is not null and {is_same("o.id", "p.repost_of")} and o.deleted_at is null
     where k.crawl = ? and k.post_no > ? and p.deleted_at is null order by k.post_no limit ?
 ) k left join post_tags t on t.post_no = k.post_no order by k.post_no
 """
@@ -75,9 +71,9 @@ class Graded(Struct, frozen=True, kw_only=True):
     unknown: list[str]
     """Labelled terms that were never keywords of the crawl: misspelled, or of another crawl."""
     agreement: float | None
-    """Pairs of labels for the same term that are the same; None: no term has two labels."""
-    alpha: float | None
-    """Krippendorff's alpha: the same beyond chance, 1 at best."""
+    """Share of the pairs of labels for the same term that are equal; None: no term has two labels."""
+    kappa: float | None
+    """The same beyond chance, at most 1: Cohen's for two taggers, Fleiss' for more."""
     categories: dict[str, int]
     methods: list[MethodGrade]
 
@@ -94,24 +90,24 @@ async def grade(tx: Transaction, crawl: int) -> Graded:
         raise UserError(
             "No keyword has a label yet. Use --labels with a file, or run this in a terminal and answer the questions."
         )
-    given: defaultdict[str, list[Category]] = defaultdict(list)
+    given: defaultdict[str, dict[str, Category]] = defaultdict(dict)
     for row in labels:
-        given[row["term"]].append(parse_category(row["label"]))
+        given[row["term"]][row["tagger"]] = parse_category(row["label"])
     followed: defaultdict[str, set[str]] = defaultdict(set)
     for row in await tx.fetch(_TERMS, crawl):
         followed[row["name"]].add(row["term"])
     everyone = set().union(*followed.values())
-    scores = score_terms(given, everyone)
+    scores = score_terms({term: by_tagger.values() for term, by_tagger in given.items()}, everyone)
     kinds = {term: category_of(score) for term, score in scores.items()}
-    counts, posts = Counter(kinds.values()), await _graded_posts(tx, crawl, scores)
-    agreed, alpha = agreement(given.values())
+    counts, posts = Counter(kinds.values()), await _graded_posts(tx, crawl, PostGrader(scores))
+    agreed = measure_agreement(list(given.values()))
     return Graded(
         taggers=sorted({row["tagger"] for row in labels}),
         labelled=len(given),
         unlabelled=sorted(everyone - given.keys()),
         unknown=sorted(given.keys() - everyone),
-        agreement=agreed,
-        alpha=alpha,
+        agreement=agreed.alike if agreed is not None else None,
+        kappa=agreed.kappa if agreed is not None else None,
         categories={each.value: counts[each] for each in Category},
         methods=[
             _method(row["name"], row["bit"], posts, share_retained(kinds, everyone, followed[row["name"]]))
@@ -120,15 +116,17 @@ async def grade(tx: Transaction, crawl: int) -> Graded:
     )
 
 
-async def _graded_posts(tx: Transaction, crawl: int, scores: Scores) -> _Posts:
-    """How many collected posts are related and how many are not."""
+async def _graded_posts(tx: Transaction, crawl: int, grader: PostGrader) -> _Posts:
+    """Count the collected posts that are related, and those that are not."""
     counts: _Posts = Counter()
     last = 0
     while rows := await tx.fetch(_POSTS, crawl, last, _BATCH):
         last = rows[-1]["post_no"]
-        for (_, mask, frame), tags in groupby(rows, key=itemgetter("post_no", "methods", "frame")):
-            terms = [term_form(f"#{row['tag']}") for row in tags if row["tag"] is not None]
-            counts[frame, mask, is_related(terms, scores)] += 1
+        for _, group in groupby(rows, key=itemgetter("post_no")):
+            found = list(group)
+            post, tags = found[0], [row["tag"] for row in found if row["tag"] is not None]
+            is_hit = grader.is_related(read_text(post["text"] or "", tags, post["handle"] or ""))
+            counts[post["frame"], post["methods"], is_hit] += 1
     return counts
 
 

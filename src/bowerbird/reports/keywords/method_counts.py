@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
-from bowerbird.ports import Transaction
+from bowerbird.ports import Row, Transaction
 from bowerbird.reports.keywords.silence import read_silence
 
 _METHODS = """
@@ -41,17 +43,19 @@ class MethodCounts(Struct, frozen=True, kw_only=True):
 
 async def read_method_counts(tx: Transaction) -> list[MethodCounts]:
     found = []
+    masks: dict[int, Sequence[Row]] = {}
     for row in await tx.fetch(_METHODS):
+        if row["crawl"] not in masks:
+            masks[row["crawl"]] = await tx.fetch(_MASKS, row["crawl"])
         latest = await tx.fetch_one(_LATEST, row["crawl"])
         since = (latest["ends"] if latest is not None and latest["ends"] else 0) - _HOUR
         (moved,) = await tx.fetch(_MOVED, since, since, row["method"])
-        masks = await tx.fetch(_MASKS, row["crawl"])
         found.append(
             MethodCounts(
                 crawl=row["crawl_name"],
                 method=row["name"],
                 keywords=row["keywords"],
-                posts=sum(each["posts"] for each in masks if each["methods"] >> row["bit"] & 1),
+                posts=sum(each["posts"] for each in masks[row["crawl"]] if each["methods"] >> row["bit"] & 1),
                 entered=moved["entered"],
                 left=moved["gone"],
                 newest=tuple(each["term"] for each in await tx.fetch(_NEWEST, row["method"])),

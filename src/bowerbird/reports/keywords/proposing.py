@@ -1,4 +1,4 @@
-"""Seeds that a store itself proposes: terms special for a window of time, for a place, or for a few example posts."""
+"""Propose seeds from the posts of a store: of a time, of a place, or like a few examples."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from bowerbird.clock import to_micros
-from bowerbird.keywords.seeds import Proposal, Tally, find_candidates, propose_seeds
+from bowerbird.keywords.seeds import Proposal, Tally, propose_seeds
 from bowerbird.model import Box
 from bowerbird.model.terms import read_text
 from bowerbird.ports import Row, Transaction
@@ -21,12 +21,12 @@ from posts p where p.text is not null and p.deleted_at is null and p.post_no > ?
 """
 _WORDS = {"sqlite": {"json": "text", "real": "real"}, "postgresql": {"json": "json", "real": "double precision"}}
 _BATCH = 5_000
-_SEVERAL, _FEW = 3, 2
+_MIN_POSTS, _MIN_EXAMPLES = 3, 2
 """Posts that must have a term: of a time or place, and of examples."""
 
 
 class Wish(Struct, frozen=True, kw_only=True):
-    """Which posts are of the event: of a time, a place, or like these."""
+    """Which posts belong to the event: those of a time or place, or example texts."""
 
     since: datetime | None = None
     until: datetime | None = None
@@ -34,7 +34,7 @@ class Wish(Struct, frozen=True, kw_only=True):
     examples: Sequence[str] = ()
 
     def covers(self, post: Row) -> bool:
-        """Whether a stored post is of the time and place; examples are none of the stored posts."""
+        """True for a stored post of the time and place; never with examples, which are not stored posts."""
         return not self.examples and self._is_then(post["at"]) and self._is_there(post["longitude"], post["latitude"])
 
     def _is_then(self, at: int | None) -> bool:
@@ -52,7 +52,7 @@ class Wish(Struct, frozen=True, kw_only=True):
 
 
 class Proposed(Struct, frozen=True):
-    """Seeds, and how many posts were compared with how many others."""
+    """Proposals, and how many posts were compared with how many others."""
 
     proposals: list[Proposal]
     posts: int
@@ -60,10 +60,10 @@ class Proposed(Struct, frozen=True):
 
 
 async def propose(tx: Transaction, dialect: str, wish: Wish, most: int = 15) -> Proposed:
-    """The most telling terms of the event, against all other posts of the store. Posts are read twice, so that of the others
-    nothing but the event's terms is counted."""
+    """Return the terms that distinguish the event from ordinary posts and from all other posts of the store.
+
+    Posts are read twice, because of the others only the terms of the event are counted."""
     sql = _POSTS.format(**_WORDS[dialect])
-    least = _FEW if wish.examples else _SEVERAL
     event = Tally()
     for text in wish.examples:
         event.add(read_text(text))
@@ -71,11 +71,12 @@ async def propose(tx: Transaction, dialect: str, wish: Wish, most: int = 15) -> 
         async for row in _rows(tx, sql):
             if wish.covers(row):
                 event.add(read_text(row["text"]))
-    elsewhere = Tally(find_candidates(event, least))
+    others = Tally(event.counts)
     async for row in _rows(tx, sql):
         if not wish.covers(row):
-            elsewhere.add(read_text(row["text"]))
-    return Proposed(propose_seeds(event, elsewhere, min_posts=least, most=most), event.posts, elsewhere.posts)
+            others.add(read_text(row["text"]))
+    min_posts = _MIN_EXAMPLES if wish.examples else _MIN_POSTS
+    return Proposed(propose_seeds(event, others, min_posts=min_posts, most=most), event.posts, others.posts)
 
 
 async def _rows(tx: Transaction, sql: str) -> AsyncIterator[Row]:

@@ -12,6 +12,7 @@ from bowerbird.clock import from_micros
 from bowerbird.errors import UserError
 from bowerbird.keywords.values import Estimate, State
 from bowerbird.ports import Row, Transaction
+from bowerbird.reports.keywords.figures import Thresholds
 
 _CRAWLS = """
 select c.crawl, c.name from crawls c where exists (select 1 from keyword_methods m where m.crawl = c.crawl) order by c.crawl
@@ -25,6 +26,7 @@ _LAST = """
 select c.method, c.term, c.counts from keyword_candidates c join keyword_methods m on m.method = c.method
 where m.crawl = ? and c.frame = (select max(frame) from keyword_frames where crawl = ? and decided_at is not null)
 """
+_MOVED = "select term, since, until from keywords where crawl = ? and (since >= ? or until >= ?)"
 _MASKS = "select methods, count(*) as posts from keyword_posts where crawl = ? group by methods"
 _FRAMES = """
 select f.* from keyword_frames f where f.crawl = ? and f.decided_at is not null order by f.frame desc limit ?
@@ -34,8 +36,8 @@ select d.*, m.name from keyword_decisions d join keyword_methods m on m.method =
 where m.crawl = ? and d.frame >= ? order by d.frame, m.bit
 """
 
-_PRECISION = """
-select m.name, d.precision from keyword_decisions d join keyword_methods m on m.method = d.method
+_LAST_DECISIONS = """
+select m.name, d.precision, d.numbers from keyword_decisions d join keyword_methods m on m.method = d.method
 where m.crawl = ? and d.frame = (select max(frame) from keyword_decisions latest where latest.method = d.method)
 """
 _CANDIDATES = """
@@ -54,10 +56,12 @@ class KeywordLine(Struct, frozen=True, kw_only=True):
     since: datetime
     why: str
     numbers: dict[str, float]
-    posts: int | None = None
-    """Collected with it in all; None: it has left."""
-    last: int | None = None
+    posts_collected: int | None = None
+    """None: it has left."""
+    posts_in_frame: int | None = None
     """In the last frame."""
+    posts_only_it_found: int | None = None
+    """Posts that its precision is estimated from; None: not estimated."""
     precision: Estimate | None = None
     """Claimed by the method: the share of its posts that belong to the event."""
     until: datetime | None = None
@@ -70,8 +74,8 @@ class MethodLine(Struct, frozen=True, kw_only=True):
 
     name: str
     keywords: int
-    posts: int
-    alone: int
+    posts_collected: int
+    posts_only_it_found: int
     """Posts that no other method collected."""
     shared: dict[str, int]
     """By other method: posts that both collected."""
@@ -85,8 +89,8 @@ class CandidateLine(Struct, frozen=True, kw_only=True):
 
     term: str
     method: str
-    posts: int
-    """Collected posts with it in the last frame."""
+    posts_in_frame: int
+    """In the last frame."""
     verdict: str
     numbers: dict[str, float]
 
@@ -139,27 +143,41 @@ async def read_keywords(tx: Transaction, crawl: int, term: str | None = None) ->
     return [_keyword(row, states, last) for row in rows]
 
 
-async def read_methods(tx: Transaction, crawl: int) -> list[MethodLine]:
-    masks = {int(row["methods"]): int(row["posts"]) for row in await tx.fetch(_MASKS, crawl)}
+async def read_thresholds(tx: Transaction, crawl: int) -> dict[str, Thresholds]:
+    """Return the thresholds of each method that has some, as of its last frame."""
+    found = {row["name"]: decoded(row["numbers"]) for row in await tx.fetch(_LAST_DECISIONS, crawl)}
+    return {name: msgspec.convert(numbers, Thresholds) for name, numbers in found.items() if "leaves_below" in numbers}
+
+
+async def count_masks(tx: Transaction, crawl: int) -> dict[int, int]:
+    """Count the posts by the methods that collected them, a bit for each method; takes a while for millions of posts."""
+    return {int(row["methods"]): int(row["posts"]) for row in await tx.fetch(_MASKS, crawl)}
+
+
+async def read_methods(tx: Transaction, crawl: int, masks: dict[int, int] | None = None) -> list[MethodLine]:
+    """Return what each method collected; `masks`: posts that were counted before."""
+    masks = await count_masks(tx, crawl) if masks is None else masks
     rows = await tx.fetch(_METHODS, crawl)
     bits = {row["name"]: 1 << row["bit"] for row in rows}
-    precisions = {row["name"]: row["precision"] for row in await tx.fetch(_PRECISION, crawl)}
+    precisions = {row["name"]: row["precision"] for row in await tx.fetch(_LAST_DECISIONS, crawl)}
     return [_method(row, bits, masks, precisions.get(row["name"])) for row in rows]
 
 
 async def read_candidates(tx: Transaction, crawl: int, most: int = 20) -> list[CandidateLine]:
-    """Return the terms that methods considered in the last frame and do not follow, those with the most posts first."""
+    """Return the terms that methods considered in the last frame and do not follow: the highest lower bound of the precision
+    first, then those with the most posts."""
     found = [
         CandidateLine(
             term=row["term"],
             method=row["name"],
-            posts=sum(decoded(row["counts"])),
+            posts_in_frame=sum(decoded(row["counts"])),
             verdict=row["verdict"],
             numbers=decoded(row["numbers"]),
         )
         for row in await tx.fetch(_CANDIDATES, crawl)
     ]
-    return sorted(found, key=lambda each: (-each.posts, each.term, each.method))[:most]
+    found.sort(key=lambda each: (-each.numbers.get("low", 0.0), -each.posts_in_frame, each.term, each.method))
+    return found[:most]
 
 
 async def read_frames(tx: Transaction, crawl: int, most: int) -> list[FrameLine]:
@@ -170,7 +188,8 @@ async def read_frames(tx: Transaction, crawl: int, most: int) -> list[FrameLine]
     decisions: dict[int, list[Row]] = {}
     for row in await tx.fetch(_DECISIONS, crawl, frames[0]["frame"]):
         decisions.setdefault(row["frame"], []).append(row)
-    moved = await tx.fetch("select term, since, until from keywords where crawl = ?", crawl)
+    first = frames[0]["ends"]
+    moved = await tx.fetch(_MOVED, crawl, first, first)
     return [_frame(row, decisions.get(row["frame"], []), moved) for row in frames]
 
 
@@ -186,8 +205,9 @@ def _keyword(row: Row, states: dict[str, State], last: dict[tuple[int, str], int
         since=from_micros(row["since"]),
         why=row["why"],
         numbers=decoded(row["numbers"]),
-        posts=None if kept is None else kept.posts,
-        last=last.get((row["method"], row["term"])),
+        posts_collected=None if kept is None else kept.posts,
+        posts_in_frame=last.get((row["method"], row["term"])),
+        posts_only_it_found=kept.precision.posts if kept is not None and kept.precision is not None else None,
         precision=None if kept is None else kept.precision,
         until=None if row["until"] is None else from_micros(row["until"]),
         until_why=row["until_why"],
@@ -202,8 +222,8 @@ def _method(row: Row, bits: dict[str, int], masks: dict[int, int], precision: st
     return MethodLine(
         name=name,
         keywords=0 if row["until"] is not None else len(state.keywords),
-        posts=sum(posts for mask, posts in masks.items() if mask & own),
-        alone=masks.get(own, 0),
+        posts_collected=sum(posts for mask, posts in masks.items() if mask & own),
+        posts_only_it_found=masks.get(own, 0),
         shared={other: sum(posts for mask, posts in masks.items() if mask & own and mask & bit) for other, bit in others.items()},
         precision=None if precision is None else msgspec.json.decode(precision, type=Estimate),
         until=None if row["until"] is None else from_micros(row["until"]),

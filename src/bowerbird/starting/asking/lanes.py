@@ -14,7 +14,7 @@ from bowerbird.crawl.seeding.starts import starts
 from bowerbird.crawl.work.lanes import Lane
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.flows.flow import FacetUse, Flow
-from bowerbird.keywords.probes import ProbeQueue
+from bowerbird.keywords.probes import Searches
 from bowerbird.keywords.values import PROBE_POSTS
 from bowerbird.policies.focus import Focus
 from bowerbird.policies.registry import WALKS, RankerSetting, is_batched_lookup, ranker
@@ -63,7 +63,7 @@ def _neighbourhood(given: Given, view: ServiceView, use: FacetUse) -> Neighbourh
     if use.ranker != Focus.name or given.plan.community is None or not given.plan.community.uses_relations:
         return None
     # Loaded for crawls of a community alone.
-    from bowerbird.community.rows import StoredNeighbourhood
+    from bowerbird.community.learning import StoredNeighbourhood
 
     return StoredNeighbourhood(given.database, view.number, view.speaks.network)
 
@@ -81,15 +81,16 @@ def waiting_lane(given: Given, view: ServiceView, use: FacetUse, why: str) -> La
     )
 
 
-def add_probes(given: Given, gathered: Gathered, view: ServiceView, name: str) -> None:
-    use = FacetUse(name, weight=_PROBE_WEIGHT, max_pages=1, hints={"limit": str(PROBE_POSTS)})
-    lane = _lane(given, structs.replace(view, numbers={**view.numbers, name: view.probes[name]}), use)
+def add_probes(given: Given, gathered: Gathered, view: ServiceView) -> None:
     if given.event is None or not isinstance(view.speaks, KeywordProvider):
         return
-    lane = gathered.lanes[lane.lane] = structs.replace(lane, sieve=given.event.probe_filter())
-    credentials = own_credentials(use, view.planned, given.plan.services, given.vault)
-    gathered.charges[lane.lane] = charges_of(lane, view.speaks, credentials, given.plan, given.vault)
-    gathered.probes.setdefault(name, ProbeQueue(lane.lane, view.speaks))
+    for name, number in view.probes.items():
+        use = FacetUse(name, weight=_PROBE_WEIGHT, max_pages=1, hints={"limit": str(PROBE_POSTS)})
+        lane = _lane(given, structs.replace(view, numbers={**view.numbers, name: number}), use)
+        gathered.lanes[number] = structs.replace(lane, sieve=given.event.probe_filter())
+        credentials = own_credentials(use, view.planned, given.plan.services, given.vault)
+        gathered.charges[number] = charges_of(lane, view.speaks, credentials, given.plan, given.vault)
+    gathered.probes.append(Searches(dict(view.probes), view.speaks))
 
 
 def _ranker(given: Given, use: FacetUse, place: RankerSetting) -> Ranker:

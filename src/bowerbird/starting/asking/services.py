@@ -23,8 +23,7 @@ async def add_service(tx: Transaction, given: Given, gathered: Gathered, planned
         gathered.waiting[view.numbers[use.name]] = waiting_lane(given, view, use, lost[use.name])
     for each in view.streams:
         gathered.streams.append(await stream_of(tx, given, gathered, view, each))
-    for name in view.probes:
-        add_probes(given, gathered, view, name)
+    add_probes(given, gathered, view)
     sources = {view.numbers[use.name]: use.name for use in view.kept.facets if is_source(view.plain.facets[use.name])}
     heard = {each.lane: STREAM for each in gathered.streams if each.service.name == view.service.name}
     gathered.queues.extend(queues_of(view.kept, view.service, view.seeder, view.numbers, sources | heard))

@@ -12,7 +12,8 @@ from bowerbird.crawl.streaming.stream import KeyRotation, Stream, StreamKey, Tun
 from bowerbird.crawl.streaming.stream_rows import enrol_stream
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.flows.files.sections.stream_plans import StreamPlan
-from bowerbird.keywords.setup import is_filtered
+from bowerbird.keywords.rows import rank_spellings, read_methods
+from bowerbird.keywords.setup import is_filtered, subscription_for
 from bowerbird.model import Channel, Credential, Service
 from bowerbird.ports import KeywordProvider, Transaction
 from bowerbird.providers import provider
@@ -27,8 +28,8 @@ async def stream_of(tx: Transaction, given: Given, gathered: Gathered, view: Ser
     speaks = Served(plain, view.service, view.served.flavour, []).provider
     service, wanted = planned.service, structs.replace(planned.subscription, owner=given.plan.owner)
     is_tuned = isinstance(speaks, KeywordProvider) and is_filtered(speaks, planned, given.event)
-    if given.event is not None and isinstance(speaks, KeywordProvider) and is_tuned:
-        wanted = await given.event.with_keywords(tx, speaks, wanted)
+    if isinstance(speaks, KeywordProvider) and is_tuned:
+        wanted = subscription_for(speaks, wanted, rank_spellings(await read_methods(tx, given.crawl)))
     number = await registry.enrol_service(tx, service, speaks.network)
     channel = channel_of(planned, speaks)
     able = stream_credentials(planned, channel, given.plan.services, given.stream_vault) or (None,)

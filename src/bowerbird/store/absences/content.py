@@ -52,7 +52,7 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "bills": ("payer",), "forget_requests": ("who", "why"),
         "calls": ("facet", "credential", "charges"), "errors": ("part",), "outages": ("service",), "volumes": ("query",),
         "quarantine": ("facet",), "quarantine_sources": ("facet",), "shortfalls": ("detail",), "gaps": ("detail",),
-        "keyword_methods": ("name", "options"), "keywords": ("why", "numbers", "until_why", "until_numbers"),
+        "keyword_methods": ("name",), "keywords": ("why", "numbers", "until_why", "until_numbers"),
         "keyword_decisions": ("posts", "background", "precision", "numbers"),
         "keyword_candidates": ("counts", "verdict", "numbers"),
         "keyword_orders": ("who",), "keyword_labels": ("tagger",), "modules": ("name", "memory"), "growth": ("name",),

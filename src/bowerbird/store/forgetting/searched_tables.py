@@ -114,7 +114,7 @@ ELSEWHERE: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "dashboard_tries": ("key",), "actions": ("who", "what"),
         "statistic_parts": ("body",), "statistics": ("name", "body"),
         "word_studies": ("result",),
-        "keyword_methods": ("name", "options"), "keywords": ("why", "numbers", "until_why", "until_numbers"),
+        "keyword_methods": ("name",), "keywords": ("why", "numbers", "until_why", "until_numbers"),
         "keyword_decisions": ("posts", "background", "precision", "numbers"),
         "keyword_candidates": ("counts", "verdict", "numbers"),
         "tombstones": ("mark",), "tombstone_keys": ("secret",), "judgements": ("judge", "version", "decided_by"),

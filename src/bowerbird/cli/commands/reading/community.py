@@ -1,4 +1,4 @@
-"""`bowerbird community`: describes communities, says who belongs and why, and hears what people say about that."""
+"""`bowerbird community`: describe communities, see who is a member and why, and correct decisions."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from bowerbird.reports.histories.find_account import Account, find_accounts
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 _AT_ONCE = 200
-_ACCOUNT = Annotated[str, typer.Argument(metavar="ACCOUNT", help="An id, a handle, or a service's own key.")]
-_BY = Annotated[str, typer.Option("--by", metavar="NAME", help="Who says so, for the record.")]
+_ACCOUNT = Annotated[str, typer.Argument(metavar="ACCOUNT", help="An id, a handle, or a key of a service.")]
+_BY = Annotated[str, typer.Option("--by", metavar="NAME", help="Who decides, for the record.")]
 _NOTE = Annotated[str, typer.Option("--note", help="Why, for the record.")]
 
 
 @app.callback()
 def _root() -> None:
-    """Describe a community, see who belongs to it and why, and say what you know better."""
+    """Describe a community, see who is a member and why, and correct decisions."""
 
 
 @app.command()
@@ -40,7 +40,7 @@ def new(
     outfile: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Default: pt.toml for PT; - for the screen.")] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Write the description of a country's people, ready to use and to be changed."""
+    """Write a description of the people of a country, to use or to edit."""
     from bowerbird.community.countries import code_of, description
 
     code = code_of(country)
@@ -50,7 +50,7 @@ def new(
         typer.echo(text, nl=False)
         return
     if file.exists():
-        raise UserError(f"{file} is there already: name another file, or move it away")
+        raise UserError(f"{file} exists. Name another file, or move it away.")
     file.write_text(text, encoding="utf-8")
     output.line(f'Wrote {file}. In a crawl file: flow = "community", and under [community] file = "{file}".')
     output.result({"file": str(file), "country": code})
@@ -58,19 +58,19 @@ def new(
 
 @app.command()
 def check(file: Annotated[Path, typer.Argument(metavar="FILE", help="A description.")], as_json: JsonFlag = False) -> None:
-    """Say whether a description can be used."""
+    """Check the description of a community."""
     from bowerbird.flows.files.community_file import read_community as read_file
 
     if not file.exists():
-        raise UserError(f"there is no file {file}; `bowerbird community new PT` writes a description to start from")
+        raise UserError(f"File {str(file)!r} not found. Run `bowerbird community new PT` to write a description to start from.")
     output, community = Output(as_json=as_json), read_file(file)
-    output.line(f"{file} describes {community.name}: it can be used.")
+    output.line(f"{file} describes {community.name}. It is valid.")
     output.result({"file": str(file), **msgspec.to_builtins(community)})
 
 
 @app.command()
 def show(place: StoreArgument = None, as_json: JsonFlag = False) -> None:
-    """Say how many belong, do not belong and are undecided, by what decided, and how many may be missed."""
+    """Count members, others and undecided accounts by what decided, and estimate how many members are missing."""
     output, found = Output(as_json=as_json), find_store(place)
 
     async def read() -> dict[str, Any]:
@@ -79,7 +79,7 @@ def show(place: StoreArgument = None, as_json: JsonFlag = False) -> None:
         if any(counts.values.values()):
             showing.show_community(output, counts)
         else:
-            output.line(f'Nobody in {found.shown} is judged yet; crawls with flow = "community" do that.')
+            output.line(f'{found.shown} has no decisions about accounts. Crawls with flow = "community" make them.')
         share = share_of_mentioned(counts.mentioned)
         return {"store": found.shown, **msgspec.to_builtins(counts), "belong_of_mentioned": share}
 
@@ -94,14 +94,14 @@ def list_(
     top: Annotated[int, typer.Option("--top", min=1, max=10_000, help="How many to show.")] = 20,
     as_json: JsonFlag = False,
 ) -> None:
-    """List people of a community, and those around it, each with what speaks for and against it."""
+    """List members, or accounts around them, with the strongest signs for and against membership."""
     if which not in list(Which):
-        raise UserError(f"there is no list {which!r}{meant(which, list(Which))}; there are: {', '.join(Which)}")
+        raise UserError(f"Unknown list {which!r}{meant(which, list(Which))}. Use one of: {', '.join(Which)}.")
     output, found, wanted = Output(as_json=as_json), find_store(place), Which(which)
 
     async def read() -> dict[str, Any]:
         async with read_store(found, RealClock()) as database:
-            # Only candidates belong to a crawl: judgements are of the whole store.
+            # Candidates belong to one crawl, decisions to the whole store.
             number = (await one_crawl(database, found, crawl))[0] if wanted.is_by_mentions else 0
             async with database.reading() as tx:
                 people = (await read_people(tx, number, wanted, None, top)).lines
@@ -113,7 +113,7 @@ def list_(
 
 @app.command()
 def why(who: _ACCOUNT, place: StoreArgument = None, as_json: JsonFlag = False) -> None:
-    """Say what is said of an account, what speaks for and against it, who is around it, and what was said before."""
+    """Show the decision about an account, its signs, the judged accounts around it, and earlier decisions."""
     output, found = Output(as_json=as_json), _store_of(who, place, "why")
 
     async def read() -> dict[str, Any]:
@@ -121,18 +121,16 @@ def why(who: _ACCOUNT, place: StoreArgument = None, as_json: JsonFlag = False) -
             account = await _account(tx, database, who, found)
             now, before, around = await read_why(tx, database, account.id, account.number)
         showing.show_why(output, account.handle or account.id, now, before, around)
-        told = {"now": now, "before": before, "neighbours": around}
-        return {"id": account.id, "handle": account.handle, **msgspec.to_builtins(told)}
+        values = {"id": account.id, "handle": account.handle, "now": now, "before": before, "neighbours": around}
+        return {name: msgspec.to_builtins(value) for name, value in values.items()}
 
     output.result(asyncio.run(read()))
 
 
 @app.command()
 def confirm(who: _ACCOUNT, place: StoreArgument = None, by: _BY = "user", note: _NOTE = "", as_json: JsonFlag = False) -> None:
-    """Say that what is said of an account is right: from now on it is a person's word."""
-    Output(as_json=as_json).result(
-        asyncio.run(_say(who, _store_of(who, place, "confirm"), None, by, note, Output(as_json=as_json)))
-    )
+    """Confirm the decision about an account: from now on it is yours."""
+    _decide(who, _store_of(who, place, "confirm"), None, by, note, Output(as_json=as_json))
 
 
 @app.command()
@@ -144,17 +142,15 @@ def overrule(
     note: _NOTE = "",
     as_json: JsonFlag = False,
 ) -> None:
-    """Say yourself whether an account belongs; it stands above what the judge says, and teaches how neighbours count."""
+    """Decide yourself whether an account is a member. The classifier keeps to it, and learns from it."""
     if value not in (YES, NO):
-        raise UserError(f"say what is right with --as yes or --as no{meant(value, (YES, NO)) if value else ''}")
-    Output(as_json=as_json).result(
-        asyncio.run(_say(who, _store_of(who, place, "overrule"), value, by, note, Output(as_json=as_json)))
-    )
+        raise UserError(f"Invalid decision {value!r}{meant(value, (YES, NO))}. Use --as yes or --as no.")
+    _decide(who, _store_of(who, place, "overrule"), value, by, note, Output(as_json=as_json))
 
 
 @app.command()
 def free(who: _ACCOUNT, place: StoreArgument = None, as_json: JsonFlag = False) -> None:
-    """Take back what a person said of an account: the judge decides again, with the next look or `rejudge`."""
+    """Remove a person's decision. The classifier decides with the next page about the account, or with `rejudge`."""
     from bowerbird.community.decisions import remove_decision
 
     output, found, clock = Output(as_json=as_json), _store_of(who, place, "free"), RealClock()
@@ -162,44 +158,46 @@ def free(who: _ACCOUNT, place: StoreArgument = None, as_json: JsonFlag = False) 
     async def write() -> dict[str, Any]:
         async with opened_store(found, clock) as database, database.transaction() as tx:
             account = await _account(tx, database, who, found)
-            was_said = await remove_decision(tx, account.id, clock.now())
-        done = "is for the judge to decide again." if was_said else "was decided by no person; nothing is changed."
-        output.line(f"{account.handle or account.id} {done}")
-        return {"id": account.id, "taken_back": was_said}
+            is_removed = await remove_decision(tx, account.id, clock.now())
+        done = "the decision is removed. The classifier will decide." if is_removed else "no person decided; nothing changed."
+        output.line(f"{account.handle or account.id}: {done}")
+        return {"id": account.id, "taken_back": is_removed}
 
     output.result(asyncio.run(write()))
 
 
 @app.command()
 def rejudge(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The crawl file: its [community] is what is judged by.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A crawl file with a [community].")],
     as_json: JsonFlag = False,
 ) -> None:
-    """Judge everybody in the store anew: after a change of the description, or with a newer bowerbird. What was said before stays
-    in the history, and whom a person judged is left alone."""
+    """Decide again about all stored accounts, after a change of the description. Earlier decisions stay in the history; people's
+    decisions stay valid."""
     from bowerbird.cli.store_addresses import read_plan
     from bowerbird.community.classifier import CommunityClassifier
-    from bowerbird.community.review import Reviewer
+    from bowerbird.community.review import decide_again, next_accounts, read_accounts
     from bowerbird.settings import load_settings
 
     output, found, clock = Output(as_json=as_json), find_store(str(file)), RealClock()
     community = read_plan(file, may_lack_seeds=True).community
     if community is None:
-        raise UserError(f'{file} is about no community; add [community] with file = "pt.toml"')
+        raise UserError(f'{file} has no [community]. Add one with file = "pt.toml".')
     classifier = CommunityClassifier(community, load_settings().cache_folder)
 
     async def judge() -> dict[str, Any]:
         looked = 0
         changes: Counter[str] = Counter()
         async with opened_store(found, clock) as database:
-            reviewer, after = Reviewer(database, classifier), 0
+            after = 0
             while True:
                 # A transaction for some of them: a crawl that runs meanwhile waits for no more than that.
                 async with database.transaction() as tx:
-                    users = await reviewer.all_accounts(tx, after, _AT_ONCE)
-                    changed = await reviewer.judge_again(tx, users, clock.now())
-                for each in changed:
-                    changes[f"{each.before or 'unknown'} to {each.value}"] += 1
+                    users = await next_accounts(tx, after, _AT_ONCE)
+                    accounts = await read_accounts(tx, database, users, with_posts=True)
+                    decisions = await decide_again(tx, database, classifier, accounts, clock.now())
+                for account, new in decisions:
+                    if account.value != new.value:
+                        changes[f"{account.value or 'unknown'} to {new.value}"] += 1
                 looked += len(users)
                 if len(users) < _AT_ONCE:
                     break
@@ -208,39 +206,47 @@ def rejudge(
         return {"accounts": looked, "changed": changes}
 
     figures = asyncio.run(judge())
-    output.line(f"{figures['accounts']:,} accounts judged anew; {sum(figures['changed'].values()):,} are judged otherwise now.")
+    output.line(f"{figures['accounts']:,} accounts decided again; {sum(figures['changed'].values()):,} decisions changed.")
     output.table("", ("what changed", "accounts"), Counter(figures["changed"]).most_common())
     output.result(figures)
 
 
 def _store_of(who: str, place: str | None, action: str) -> NamedStore:
     if place is None and Path(who).is_file():
-        raise UserError(f"say who is meant: bowerbird community {action} @handle {who}")
+        raise UserError(f"Name an account: bowerbird community {action} @handle {who}")
     return find_store(place)
 
 
-async def _say(who: str, found: NamedStore, value: str | None, by: str, note: str, output: Output) -> dict[str, Any]:
+def _decide(who: str, found: NamedStore, value: str | None, by: str, note: str, output: Output) -> None:
+    """Save a person's decision; without a value, the one that is there."""
     from bowerbird.community.decisions import save_decision
 
+    if not by.strip():
+        raise UserError("Invalid --by ''. Give the name of who decides.")
     clock = RealClock()
-    async with opened_store(found, clock) as database, database.transaction() as tx:
-        account = await _account(tx, database, who, found)
-        now, _, _ = await read_why(tx, database, account.id, account.number)
-        told = value or (now[0].value if now else None)
-        if told not in (YES, NO):
-            raise UserError(
-                f"{who} is {told or 'not judged yet'}: there is nothing to confirm. Say what is right: "
-                f"bowerbird community overrule {who} --as yes"
-            )
-        was = await save_decision(tx, account.id, told, by, note, clock.now())
-    output.line(f"{account.handle or account.id}: {told}, says {by}" + (f" (it was {was})." if was != told else "."))
-    return {"id": account.id, "value": told, "was": was, "by": by}
+
+    async def write() -> dict[str, Any]:
+        async with opened_store(found, clock) as database, database.transaction() as tx:
+            account = await _account(tx, database, who, found)
+            now, _, _ = await read_why(tx, database, account.id, account.number)
+            decision = value or (now[0].value if now else None)
+            if decision not in (YES, NO):
+                raise UserError(
+                    f"There is no decision about {who} to confirm: it is {decision or 'not judged yet'}. "
+                    f"Decide with: bowerbird community overrule {who} --as yes"
+                )
+            before = await save_decision(tx, account.id, decision, by, note, clock.now())
+        was = f" Before: {before}." if before not in (None, decision) else ""
+        output.line(f"{account.handle or account.id}: {decision}, decided by {by}.{was}")
+        return {"id": account.id, "value": decision, "was": before, "by": by}
+
+    output.result(asyncio.run(write()))
 
 
 async def _account(tx: Transaction, database: Database, who: str, place: NamedStore) -> Account:
     accounts = await find_accounts(database, tx, who)
-    if not accounts:
-        raise UserError(f"{place.shown} knows no account {who!r}; give an id or a handle")
-    if len(accounts) > 1:
-        raise UserError(f"{who!r} may mean {', '.join(each.id for each in accounts)}: write one of these")
-    return accounts[0]
+    if len(accounts) == 1:
+        return accounts[0]
+    if accounts:
+        raise UserError(f"{who!r} may mean {', '.join(each.id for each in accounts)}. Give one of these ids.")
+    raise UserError(f"{place.shown} has no account {who!r}. Give an id or a handle.")

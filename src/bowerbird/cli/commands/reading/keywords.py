@@ -29,7 +29,14 @@ from bowerbird.reports.keywords.courses import read_course, read_moves
 from bowerbird.reports.keywords.explaining import explain, related_terms
 from bowerbird.reports.keywords.grading import grade
 from bowerbird.reports.keywords.proposing import Wish, propose
-from bowerbird.reports.keywords.reading import find_event, read_candidates, read_frames, read_keywords, read_methods
+from bowerbird.reports.keywords.reading import (
+    find_event,
+    read_candidates,
+    read_frames,
+    read_keywords,
+    read_methods,
+    read_thresholds,
+)
 from bowerbird.reports.keywords.silence import read_silence
 
 _MOST_FRAMES = 50
@@ -79,9 +86,7 @@ def command(
         bool,
         typer.Option("--frames", help="Show posts and changes of the last frames; with grade: posts and noise."),
     ] = False,
-    related_to: Annotated[
-        str | None, typer.Option("--related", metavar="TERM", help="Show terms with similar traffic, or in the same posts.")
-    ] = None,
+    related_to: Annotated[str | None, typer.Option("--related", metavar="TERM", help="Show the terms in the same posts.")] = None,
     plot: Annotated[Path | None, typer.Option("--plot", help="Draw volumes, keywords over time, and TERM's traffic.")] = None,
     who: Annotated[str, typer.Option("--who", help="Your name, recorded with orders and labels.")] = "user",
     since: Annotated[
@@ -164,13 +169,13 @@ async def _show(asked: _Asked, plot: Path | None, *, related_to: str | None, is_
                 return {**figure, "crawl": name, "term": parse_keyword(related_to), "related": msgspec.to_builtins(found)}
             lines, methods = await read_keywords(tx, crawl), await read_methods(tx, crawl)
             _, moves = await read_moves(tx, crawl, _MOST_MOVES)
-            candidates = await read_candidates(tx, crawl)
+            candidates, thresholds = await read_candidates(tx, crawl), await read_thresholds(tx, crawl)
             frames = await read_frames(tx, crawl, _MOST_FRAMES) if is_by_frame else []
             silence = await read_silence(tx, crawl)
     if is_by_frame:
         showing.show_frames(output, frames)
     else:
-        showing.show_keywords(output, name, lines, methods, moves[:_MOST_MOVES], candidates)
+        showing.show_keywords(output, name, lines, methods, moves[:_MOST_MOVES], candidates, thresholds)
     if silence:
         output.line(f"! {silence}")
     parts = {
@@ -178,6 +183,7 @@ async def _show(asked: _Asked, plot: Path | None, *, related_to: str | None, is_
         "methods": methods,
         "moves": moves,
         "candidates": candidates,
+        "thresholds": thresholds,
         **({"frames": frames} if is_by_frame else {}),
     }
     return {**figure, "crawl": name, "silence": silence, **{key: msgspec.to_builtins(value) for key, value in parts.items()}}
@@ -197,10 +203,11 @@ async def _why(asked: _Asked, plot: Path | None) -> dict[str, Any]:
         crawl, name = await _event(database, asked)
         async with database.reading() as tx:
             explained = await explain(tx, crawl, parse_keyword(asked.term))
+            thresholds = await read_thresholds(tx, crawl)
             followed = {line.term for line in await read_keywords(tx, crawl)}
             figure = await _plot(tx, asked, name, plot) if plot is not None else {}
-    showing.show_why(asked.output, explained, meant(explained.term, followed))
-    return {**figure, "crawl": name, **msgspec.to_builtins(explained)}
+    showing.show_why(asked.output, explained, thresholds, meant(explained.term, followed))
+    return {**figure, "crawl": name, **msgspec.to_builtins(explained), "thresholds": msgspec.to_builtins(thresholds)}
 
 
 async def _order(asked: _Asked, action: Action, who: str) -> dict[str, Any]:
@@ -247,9 +254,10 @@ def _box(written: str | None) -> Box | None:
     if written is None:
         return None
     try:
-        west, south, east, north = (float(side) for side in written.split(","))
+        west, south, east, north = map(float, written.split(","))
+        is_on_earth = abs(west) <= 180 and abs(east) <= 180 and -90 <= south <= north <= 90
     except ValueError:
-        raise UserError(
-            f"Invalid --box {written!r}. Use west,south,east,north in degrees, such as -9.5,38.6,-9.0,38.9."
-        ) from None
+        is_on_earth = False
+    if not is_on_earth:
+        raise UserError(f"Invalid --box {written!r}. Use west,south,east,north in degrees, such as -9.5,38.6,-9.0,38.9.")
     return Box(west, south, east, north)

@@ -83,14 +83,14 @@ def _print_languages(output: Output, figures: dict[str, Any]) -> None:
 
 
 def profiles(
-    data: Annotated[Path, typer.Option("--data", metavar="DIR", help="Folder with names-by-country and posting-times.")],
+    data: Annotated[Path, typer.Option("--data", metavar="DIR", help="Folder with names-by-country.")],
     names: Annotated[
         Path | None, typer.Option("--names", metavar="FILE", help="Only build the packaged table of names, and write it to FILE.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Another seed draws other names and posts.")] = 1,
+    seed: Annotated[int, typer.Option(help="Another seed draws other names.")] = 1,
     as_json: JsonFlag = False,
 ) -> None:
-    """How much do names, and the hours of posts, tell of where people are from? Takes a minute."""
+    """How much do names tell of where people are from? Takes a minute."""
     from bowerbird.evaluate.profiles import evaluate_profiles, packaged_table
     from bowerbird.evaluate.profiles.names_table import pack_table
 
@@ -102,6 +102,4 @@ def profiles(
         return
     figures = evaluate_profiles(data, seed)
     output.table("names, the mean of all countries", ("figure", "value"), figures["names"].items())
-    rows = [(size, *each.values()) for size, each in figures["hours"].items()]
-    output.table("time zones by the hours of posts", ("", "people", "truth among likely", "likely zones", "mean fit"), rows)
     output.result(figures)

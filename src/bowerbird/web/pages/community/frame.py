@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from bowerbird.ports import Database
 from bowerbird.reports.community.people import Which
-from bowerbird.reports.community.wording import VALUES, judged_words, leaning_words, signs_of, told_of
+from bowerbird.reports.community.wording import VALUES, judged_words, signs_of, sure_words, told_of
 from bowerbird.reports.reader import Reader
 from bowerbird.reports.status.summary import CrawlReport
 from bowerbird.web.errors import NotFound
@@ -22,7 +22,7 @@ LISTS = {
     Which.MENTIONED: ("Most mentioned", "Candidates that members mention most, and of whom nothing is decided."),
     Which.NEAR: (
         "Near misses",
-        "What they write was weighed and spoke for them, but did not decide; the nearest to belonging first.",
+        "Undecided after their posts or the accounts around them were read; the likeliest members first.",
     ),
     Which.BY_POSTS: ("By their posts", "Judged to belong by what they write, the latest first."),
     Which.OUTSIDE: ("Outside", "Judged not to belong, the latest first."),
@@ -32,7 +32,7 @@ LISTS = {
 WORDS: dict[str, Any] = {
     "value_words": VALUES,
     "judged_words": judged_words,
-    "leaning_words": leaning_words,
+    "sure_words": sure_words,
     "signs_of": signs_of,
     "told_of": told_of,
 }

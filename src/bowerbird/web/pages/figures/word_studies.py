@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from bowerbird.analysis.series import MAX_BYTES, MAX_ROWS, at_lag_zero, column_name, read_series, strongest, two_places
+from bowerbird.analysis.series import MAX_BYTES, MAX_ROWS, at_lag_zero, read_series, strongest, two_places
 from bowerbird.errors import UserError
 from bowerbird.ports import Transaction
 from bowerbird.reports.blocks.moments import end_moment, moment
@@ -123,8 +123,8 @@ class _Pages:
         body = await given.read(MAX_BYTES + 1)
         if len(body) > MAX_BYTES:
             raise UserError(f"the file is larger than {MAX_BYTES:,} bytes; sum it up by day or month first")
-        series = read_series(body)
-        name = str(form.get("name") or column_name(body) or given.filename.removesuffix(".csv"))
+        heading, series = read_series(body)
+        name = str(form.get("name") or heading or given.filename.removesuffix(".csv"))
 
         async def do() -> None:
             async with self._site.database.transaction() as tx:

@@ -16,21 +16,23 @@ from bowerbird.keywords.methods import ABOUT
 from bowerbird.keywords.rows import ORDERS, apply_order
 from bowerbird.ports import Transaction
 from bowerbird.reports.keywords.courses import read_moves
-from bowerbird.reports.keywords.explaining import explain, read_decided, related_terms
+from bowerbird.reports.keywords.explaining import RELATED_FRAMES, explain, read_decided, related_terms
+from bowerbird.reports.keywords.figures import FIGURES, VERDICTS, name_figure
 from bowerbird.reports.keywords.reading import (
     FrameLine,
-    KeywordLine,
-    MethodLine,
+    count_masks,
     find_event,
     read_candidates,
     read_events,
     read_frames,
     read_keywords,
     read_methods,
+    read_thresholds,
 )
 from bowerbird.reports.keywords.silence import read_silence
+from bowerbird.store.prepared_reports import read_prepared
 from bowerbird.web.answers.kept import Kept
-from bowerbird.web.answers.preparing import PreparedReport, Preparing
+from bowerbird.web.answers.preparing import Preparing
 from bowerbird.web.errors import NotFound
 from bowerbird.web.formats import in_path
 from bowerbird.web.pages.keywords.drawn import bars_svg
@@ -40,7 +42,7 @@ from bowerbird.web.site import Site
 
 _FRAMES = 288
 """A day of frames of five minutes."""
-_LASTS = timedelta(minutes=5)
+_LASTS = timedelta(seconds=30)
 
 
 def routes(site: Site) -> list[BaseRoute]:
@@ -79,24 +81,23 @@ class _Pages:
         async with self._site.database.reading() as tx:
             return await read_frames(tx, int(about), _FRAMES)
 
-    async def _make_methods(self, crawl: int) -> str:
+    async def _count(self, crawl: int) -> str:
         async with self._site.database.reading() as tx:
-            return msgspec.json.encode(await read_methods(tx, crawl)).decode()
-
-    async def _methods(self, crawl: int, name: str) -> tuple[PreparedReport, list[MethodLine]]:
-        prepared = await self._preparing.fresh(f"methods of {name}", lambda: self._make_methods(crawl), _LASTS)
-        return prepared, msgspec.json.decode(prepared.made.document, type=list[MethodLine]) if prepared.made else []
+            return msgspec.json.encode(await count_masks(tx, crawl)).decode()
 
     async def event(self, request: Request) -> Response:
         now = self._site.clock.now()
         async with self._site.database.reading() as tx:
             crawl, name = await _event_of(tx, request)
+            # Posts are counted in the background; before the first count, the page shows no methods.
+            counted = await read_prepared(tx, f"posts of {name}")
+            masks = msgspec.json.decode(counted.document, type=dict[int, int]) if counted else {}
+            methods = await read_methods(tx, crawl, masks) if counted else []
             lines, silence = await read_keywords(tx, crawl), await read_silence(tx, crawl)
             bars, moves = await read_moves(tx, crawl)
-            candidates = await read_candidates(tx, crawl)
+            candidates, thresholds = await read_candidates(tx, crawl), await read_thresholds(tx, crawl)
             decided, frames = await read_decided(tx, crawl), await read_frames(tx, crawl, 1)
-        # Worked out before, and its time is shown with it.
-        prepared, methods = await self._methods(crawl, name)
+        prepared = await self._preparing.fresh(f"posts of {name}", lambda: self._count(crawl), _LASTS)
         names = list(dict.fromkeys([*(each.name for each in methods), *(line.method for line in lines)]))
         values: dict[str, Any] = {
             "root": f"/keywords/{in_path(name)}",
@@ -104,7 +105,12 @@ class _Pages:
             "methods": methods,
             "names": names,
             "about": ABOUT,
-            "terms": _by_term(lines),
+            "lines": sorted(lines, key=lambda line: (-(line.posts_collected or 0), line.term)),
+            "terms": {line.term for line in lines},
+            "figures": FIGURES,
+            "name_figure": name_figure,
+            "verdicts": VERDICTS,
+            "thresholds": thresholds,
             "frames": frames,
             "moves": moves[:60],
             "candidates": candidates,
@@ -139,10 +145,12 @@ class _Pages:
         async with self._site.database.reading() as tx:
             crawl, name = await _event_of(tx, request)
             told, related = await explain(tx, crawl, form), await related_terms(tx, crawl, form)
+            thresholds = await read_thresholds(tx, crawl)
         root = f"/keywords/{in_path(name)}"
         return self._site.page(
             request, "keywords/term.html", title=f"{form} in {name}", term=form, typed=typed, told=told, related=related[:20],
-            root=root, name=name, about=ABOUT,
+            root=root, name=name, about=ABOUT, figures=FIGURES, name_figure=name_figure, verdicts=VERDICTS, thresholds=thresholds,
+            related_frames=RELATED_FRAMES,
             names=sorted({line.method for line in told.entries} | {each.method for each in told.looked_at}),
         )  # fmt: skip
 
@@ -186,7 +194,7 @@ class _Pages:
 
     async def refresh(self, request: Request, form: Form) -> Response:
         crawl, name = await self._event(request)
-        self._preparing.begin(f"methods of {name}", lambda: self._make_methods(crawl))
+        self._preparing.begin(f"posts of {name}", lambda: self._count(crawl))
         return RedirectResponse(f"/keywords/{in_path(name)}", 303)
 
 
@@ -196,14 +204,6 @@ async def _event_of(tx: Transaction, request: Request) -> tuple[int, str]:
     if name not in await read_events(tx):
         raise NotFound(f"there is no crawl {name!r} with keywords in this store")
     return await find_event(tx, name)
-
-
-def _by_term(lines: list[KeywordLine]) -> list[tuple[str, dict[str, KeywordLine]]]:
-    """The keywords that are followed, each with what every method says of it; those that brought most first."""
-    terms: dict[str, dict[str, KeywordLine]] = {}
-    for line in lines:
-        terms.setdefault(line.term, {})[line.method] = line
-    return sorted(terms.items(), key=lambda item: (-max(line.posts or 0 for line in item[1].values()), item[0]))
 
 
 def _methods_in(frames: list[FrameLine]) -> list[str]:
