@@ -81,6 +81,7 @@ check: lint types test-all
 lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-logo --cache-dir .cache/import_linter
 
 types: install
 	$(BIN)/mypy
