@@ -351,9 +351,9 @@ def test_source_contains_no_todo() -> None:
 # Documentation
 
 
-@pytest.mark.parametrize("page", ["architecture.md", "providers.md", "store.md"])
-def test_documentation_names_only_existing_files(page: str) -> None:
-    text = read(DOCS / page)
+@pytest.mark.parametrize("pages", ["architecture.md", "providers.md", "store.md", "decisions/*.md"])
+def test_documentation_names_only_existing_files(pages: str) -> None:
+    text = "\n".join(read(page) for page in DOCS.glob(pages))
     linked = re.findall(r"\]\(\.\./([\w/.]+\.(?:py|toml))\)", text)
     named = re.findall(r"`([a-z_]+/[\w/]+\.py)`", text)
     assert linked or named

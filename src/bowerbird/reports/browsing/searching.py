@@ -2,7 +2,7 @@
 
 Nothing is indexed for it. A page looks through a stretch of numbers at most, which are in the order in which rows were found, and
 says how far it came; the next page goes on from there. Hashtags and authors have indexes of their own and are found at once.
-Why there is no index of words: docs/decisions/0142.
+There is no full-text index: it would be a second copy of everybody's words, in whose files deleted words stay.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
    each, in sorted order, after which the store is read again. Who is second finds what the first has added.
 2. The rows of known accounts, in the order of their numbers; then those of known posts, in theirs.
 A page with too many unknown names, and whoever saves several pages in one transaction, waits until it saves alone.
-SQLite has one writer and needs none of this. docs/decisions/0041-pages-at-once.md gives the reasons.
+SQLite has one writer and needs none of this. docs/decisions/0007-concurrent-saves-on-postgresql.md gives the reasons.
 """
 
 from bowerbird.store.locks.taking import MOST_NAMES, Locks

@@ -3,8 +3,7 @@
 By day every post is counted. By account only where there are many: who has a row has the right one, and of all others the
 posts are counted when somebody asks. An account gets its row with the first page that brings many of its posts, so that the
 single posts of a stream cost no row each. On PostgreSQL pages that are saved at once add up their days in different slots, and
-the rows of accounts are held in the order of their numbers, after everything else that a page holds. The reasons are in
-docs/decisions/0075-counts-of-posts.md.
+the rows of accounts are held in the order of their numbers, after everything else that a page holds.
 """
 
 from __future__ import annotations
