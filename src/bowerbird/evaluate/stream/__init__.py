@@ -39,7 +39,8 @@ __all__ = ["SCENES", "evaluate_stream"]
 PACE = 900.0
 """How fast the simulated world lives: a quarter of an hour in a second."""
 _SLACK = timedelta(seconds=1)
-_MOMENT = timedelta(seconds=5)
+_LATEST = timedelta(seconds=30)
+"""How long the disturbed listener may take to receive the last changes. On a busy machine it takes many seconds."""
 _PATIENCE = timedelta(days=1) / PACE
 Say = Callable[[str], None]
 
@@ -189,14 +190,14 @@ async def _compared(act: _Act, window: Window, whole: Listener, cut: Listener) -
 
 async def _heard_late(act: _Act, window: Window, cut: Listener, truth: Heard) -> Heard:
     """What the disturbed one has. Changes are placed by our time and it may hear of them sooner or later than the other; some
-    come with the answer to a call, for which a moment is given."""
-    end = act.clock.now() + _MOMENT
+    come with the answer to a call, for which it has some time."""
+    end = act.clock.now() + _LATEST
     while True:
         now = act.clock.now()
         found = await heard(cut.crawl.database, structs.replace(window, heard_after=EPOCH, heard_until=now))
         if now >= end or not act.scene.has_cursor or truth.changes.keys() <= found.changes.keys():
             return found
-        await act.wait(_MOMENT / 10)
+        await act.wait(timedelta(seconds=0.5))
 
 
 async def _filled(cut: Listener) -> int:
