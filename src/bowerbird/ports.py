@@ -1,7 +1,7 @@
 """Every seam of bowerbird on one page: who asks what of whom.
 
 One call passes them in this order (docs/architecture.md numbers the steps):
-`Ledgers` say when, the `Ranker` says who, the `Frontier` leases, the `Provider` builds the request, the `Transport`
+`RateLimits` say when, the `Ranker` says who, the `Frontier` leases, the `Provider` builds the request, the `Transport`
 carries it, the `Provider` reads the answer, the `Store` saves the page, the `Seeder` names new targets, and one
 `Transaction` settles it all.
 """
@@ -23,7 +23,6 @@ from bowerbird.model import (
     Ask,
     CallReport,
     Channel,
-    Charge,
     Claim,
     CrawlState,
     Credential,
@@ -567,50 +566,6 @@ class Claims(Protocol):
 
     async def held(self, tx: Transaction, prefix: str, now: datetime) -> frozenset[str]:
         """The names, among those that begin like this, which living workers have, ourselves included."""
-        ...
-
-
-class Ledgers(Protocol):
-    """Our account of every bucket. It never waits: it answers when."""
-
-    async def load(self, tx: Transaction, now: datetime) -> None: ...
-
-    def when(self, charges: Sequence[Charge], now: datetime) -> datetime:
-        """The earliest time at which all these buckets allow the call: `now` or later."""
-        ...
-
-    def room(self, charges: Sequence[Charge], now: datetime) -> float:
-        """Calls available per second of window left, to choose among credentials."""
-        ...
-
-    async def charge(
-        self, tx: Transaction, charges: Sequence[Charge], now: datetime, *, is_made: bool = False
-    ) -> Sequence[Charge]:
-        """Takes the call from every bucket before it is sent. `is_made`: it was sent already, and is taken even where nothing is
-        left."""
-        ...
-
-    async def settle(self, tx: Transaction, charges: Sequence[Charge], page: Page, answer: Answer) -> None:
-        """Books an answered or lost call and learns from what the server said."""
-        ...
-
-    async def delivered(
-        self, tx: Transaction, held: Sequence[Charge], results: int, now: datetime, wanted: Sequence[Charge] = ()
-    ) -> Sequence[Charge]:
-        """Books what a live connection brought against its reserve. Answers the new reserve: as much of `wanted` as is left."""
-        ...
-
-    async def lost(self, tx: Transaction, charges: Sequence[Charge], now: datetime) -> None:
-        """Books a call whose worker died with it: it counts as spent."""
-        ...
-
-    async def reconcile(
-        self, tx: Transaction, in_flight: Callable[[Transaction], Awaitable[Mapping[str, int]]], now: datetime
-    ) -> Mapping[str, int]:
-        """A ledger may hold back more than its calls in flight need. The rest is booked as spent; answers how much, by bucket.
-
-        `in_flight` says how much the flying calls were charged, by bucket. It is asked after the ledgers were read.
-        """
         ...
 
 

@@ -10,7 +10,7 @@ from bowerbird.flows.built_in import builtin_flows
 from bowerbird.flows.flow import Vocabulary
 from bowerbird.keywords.keyword_set import parse_keyword
 from bowerbird.keywords.methods import METHODS
-from bowerbird.limits.filling import fill
+from bowerbird.limits.rate_limits import call_charges
 from bowerbird.model import Area, KeywordStream
 from bowerbird.modules.running.found import KnownModules, KnownWords
 from bowerbird.policies.registry import RANKERS
@@ -90,4 +90,4 @@ def _check_limits(speaks: TabledProvider, limits: Mapping[str, Mapping[str, Any]
     """Raises `UserError` for limits that the provider does not have, or that no call could keep."""
     for table in with_limits(speaks, limits).tables.values():
         for facet in table.values():
-            fill(facet, speaks.name, None)
+            call_charges(facet, speaks.name, None)

@@ -28,8 +28,7 @@ from bowerbird.db import open_database
 from bowerbird.evaluate.laboratory import TokenVault
 from bowerbird.flows.flow import Flow
 from bowerbird.frontier import TaskFrontier
-from bowerbird.limits.booked_ledgers import BookedLedgers
-from bowerbird.limits.filling import fill
+from bowerbird.limits.rate_limits import RateLimits, call_charges
 from bowerbird.model import Page, Reason, Saved, Service
 from bowerbird.ports import Database, Row, StreamProvider
 from bowerbird.providers import provider
@@ -236,7 +235,7 @@ async def _ear(
         worker = await registry.enrol_worker(tx, "crawl", clock.now())
         stream = await enrol_stream(tx, crawl, number, wanted)
         lane = await registry.enrol_lane(tx, crawl, number, "stream")
-    ledgers = BookedLedgers(pace=False)
+    ledgers = RateLimits(pace=False)
     frontier = TaskFrontier(database, lambda: worker, lease=3 * MINUTE, call=MINUTE)
     books = Bookkeeping(
         crawl=crawl,
@@ -252,11 +251,11 @@ async def _ear(
     channel = speaks.channels[act.channel]
     change = structs.replace(channel.facet, limits=channel.change)
     keys = [
-        StreamKey(each.name, *(tuple(fill(facet, service.name, each)) for facet in (channel.facet, change)))
+        StreamKey(each.name, *(tuple(call_charges(facet, service.name, each)) for facet in (channel.facet, change)))
         for each in vault.credentials()
     ]
     async with database.transaction() as tx:
-        await ledgers.load(tx, clock.now())
+        await ledgers.load(tx)
     made = Stream(
         stream=stream,
         crawl=crawl,

@@ -29,8 +29,7 @@ from bowerbird.crawl.work.targets import Targets
 from bowerbird.db import open_database
 from bowerbird.flows.flow import Edge, FacetUse, Flow
 from bowerbird.frontier import TaskFrontier
-from bowerbird.limits.booked_ledgers import BookedLedgers
-from bowerbird.limits.filling import fill
+from bowerbird.limits.rate_limits import RateLimits, call_charges
 from bowerbird.model import (
     Answer,
     Ask,
@@ -369,11 +368,11 @@ class Scene:
         seeder = FlowSeeder(FLOW, numbers)
         facet = provider.channels[channel].facet
         change = structs.replace(facet, limits=provider.channels[channel].change)
-        charges, changes = (tuple(fill(each, SERVICE.name, None)) for each in (facet, change))
+        charges, changes = (tuple(call_charges(each, SERVICE.name, None)) for each in (facet, change))
         lanes = {numbers[use.name]: _lane(numbers[use.name], provider, use.name, seeder) for use in FLOW.facets}
         self.hearing = self._hearing(crawl, ServedLanes(lanes), store or Store(self.database))
         async with self.database.transaction() as tx:
-            await self.hearing.books.ledgers.load(tx, self.clock.now())
+            await self.hearing.books.ledgers.load(tx)
         stream = Stream(
             stream=number,
             crawl=crawl,
@@ -389,7 +388,7 @@ class Scene:
         return Streamer(self.hearing, stream)
 
     def _hearing(self, crawl: int, lanes: ServedLanes, store: Store) -> Hearing:
-        ledgers, worker = BookedLedgers(pace=False), self.worker
+        ledgers, worker = RateLimits(pace=False), self.worker
         self.tally, self.scheduler = Tally(self.clock.now()), Scheduler(ledgers)
         frontier = TaskFrontier(self.database, lambda: worker, lease=3 * MINUTE, call=MINUTE)
         books = Bookkeeping(

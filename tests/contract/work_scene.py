@@ -25,8 +25,7 @@ from bowerbird.crawl.work.targets import Targets
 from bowerbird.db import open_database
 from bowerbird.flows.flow import FacetUse, Flow
 from bowerbird.frontier import TaskFrontier
-from bowerbird.limits.booked_ledgers import BookedLedgers
-from bowerbird.limits.filling import fill
+from bowerbird.limits.rate_limits import RateLimits, call_charges
 from bowerbird.model import (
     Answer,
     Arrival,
@@ -117,18 +116,18 @@ class Scene:
 
     async def source(self, *keys: str) -> WorkSource:
         """A work source of a crawl that may ask `profile` with these credentials."""
-        provider, ledgers = WordyProvider(), BookedLedgers(pace=False)
+        provider, ledgers = WordyProvider(), RateLimits(pace=False)
         async with self.database.transaction() as tx:
             now = self.clock.now()
             crawl = (await registry.enrol_crawl(tx, "crawl", "{}", "{}", now)).crawl
             service = await registry.enrol_service(tx, SERVICE, "x")
             worker = self.worker = await registry.enrol_worker(tx, "crawl", now)
             self._lanes = {use.name: await registry.enrol_lane(tx, crawl, service, use.name) for use in FLOW.facets}
-            await ledgers.load(tx, now)
+            await ledgers.load(tx)
         seeder, scheduler = FlowSeeder(FLOW, self._lanes), Scheduler(ledgers)
         lanes = ServedLanes({number: _lane(number, provider, name, seeder) for name, number in self._lanes.items()})
         credentials = [Credential(name=key, provider="wordy") for key in keys]
-        options = {each.name: fill(provider.facets["profile"], "bird", each) for each in credentials}
+        options = {each.name: call_charges(provider.facets["profile"], "bird", each) for each in credentials}
         if options:
             scheduler.add(Turn(self._lanes["profile"]), 1.0, options)
         scheduler.add(Turn(self._lanes["timeline"]), 1.0, {None: ()})

@@ -15,7 +15,7 @@ from bowerbird.db import open_database
 from bowerbird.db.shared_time import set_clock
 from bowerbird.errors import Taken
 from bowerbird.evaluate.quota_service import WINDOW, QuotaService, Scene, allowed
-from bowerbird.limits.booked_ledgers import BookedLedgers
+from bowerbird.limits.rate_limits import RateLimits
 from bowerbird.model import Charge, Limit, Page, Turn, WindowKind
 from bowerbird.ports import Database
 
@@ -50,7 +50,7 @@ class Worker:
         self._clock = RealClock(
             lambda: truth.now() + timedelta(seconds=ahead), lambda: (truth.now() - began).total_seconds() * rate
         )
-        self._ledgers = BookedLedgers(pace=False)
+        self._ledgers = RateLimits(pace=False)
         self._scheduler = Scheduler(self._ledgers)
         limit = Limit(bucket="token", allowance=SCENE.allowances[0], window=WINDOW, kind=SCENE.kind)
         self._scheduler.add(Turn(0), 1.0, {None: (Charge("token", 1, limit),)})
@@ -72,7 +72,7 @@ class Worker:
     async def _look(self) -> None:
         """Learns what the others did, as every process does again and again."""
         async with self._database.transaction() as tx:
-            await self._ledgers.load(tx, self._clock.now())
+            await self._ledgers.load(tx)
         self._scheduler.touched(["token"])
 
     async def _call(self, choice: Choice) -> None:

@@ -14,7 +14,7 @@ from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.crawl.process.endings import Ending
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.flows.files.crawl_file import CrawlPlan
-from bowerbird.limits.purses import purses
+from bowerbird.limits.budget import budget_statuses
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.simulated.world.posts.tags import tag_name
@@ -85,7 +85,7 @@ def tables(text: str) -> str:
 
 
 def reserved(crawl: Crawl, clock: VirtualClock) -> float:
-    return sum(purse.reserved for purse in purses(crawl.ledgers.states().values(), clock.now()))
+    return sum(purse.reserved for purse in budget_statuses(crawl.ledgers.buckets().values(), clock.now()))
 
 
 @pytest.mark.parametrize(

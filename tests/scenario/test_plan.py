@@ -18,8 +18,8 @@ from bowerbird.errors import UserError
 from bowerbird.evaluate import plans
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
-from bowerbird.limits import rows
-from bowerbird.limits.ledger import LedgerState
+from bowerbird.limits.bucket import Bucket
+from bowerbird.limits.rate_limits import read_buckets
 from bowerbird.model import Credential, origin
 from bowerbird.planning.cast import cast
 from bowerbird.planning.course import Course
@@ -250,14 +250,14 @@ def test_a_probe_of_handles_sees_timelines_too_and_keeps_to_its_calls() -> None:
 
 @pytest.mark.parametrize("dialect", ["weibo", "x"])
 def test_what_a_probe_spends_is_booked_in_the_store_of_the_crawl(dialect: str, tmp_path: Path) -> None:
-    async def main(clock: VirtualClock) -> list[dict[str, LedgerState]]:
+    async def main(clock: VirtualClock) -> list[dict[str, Bucket]]:
         laboratory = Laboratory(Setup(dialect=dialect, world=SMALL), clock)
         plan = laboratory.plan('flow = "timelines"', laboratory.keys(3), store=str(tmp_path / "crawl.db"))
         booked = []
         for _ in range(2):
             await probe(plan, laboratory.outside(), 4)
             async with laboratory.crawl(plan) as crawl, crawl.database.reading() as tx:
-                booked.append({state.bucket: state for state in await rows.read_all(tx)})
+                booked.append({state.name: state for state in await read_buckets(tx)})
         return booked
 
     # About midnight it would not be certain which day an answer is billed to.

@@ -15,7 +15,7 @@ from bowerbird.crawl.work.lanes import Lane
 from bowerbird.crawl.work.scheduler import Scheduler
 from bowerbird.crawl.work.source import LocalWorkSource
 from bowerbird.flows.files.crawl_file import CrawlPlan
-from bowerbird.limits.booked_ledgers import BookedLedgers
+from bowerbird.limits.rate_limits import RateLimits
 from bowerbird.model import Arrival
 from bowerbird.ports import Database
 from bowerbird.starting.asking.charges import Options
@@ -41,7 +41,7 @@ class Crawl(Struct, frozen=True, kw_only=True):
     process: Process
     seeds: AsyncIterator[Arrival]
     tally: Tally
-    ledgers: BookedLedgers
+    ledgers: RateLimits
     lanes: Mapping[int, Lane]
     charges: Mapping[int, Options]
     dispatch: Dispatch

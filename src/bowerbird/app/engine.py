@@ -18,7 +18,7 @@ from bowerbird.crawl.work.settling import Settler
 from bowerbird.crawl.work.source import LocalWorkSource
 from bowerbird.crawl.work.targets import Targets
 from bowerbird.frontier import TaskFrontier
-from bowerbird.limits.filling import login_charges, renewal_charges
+from bowerbird.limits.rate_limits import login_charges, renewal_charges
 from bowerbird.ports import Judge
 from bowerbird.ports import Store as StorePort
 from bowerbird.starting.enrolling import Enrolled, Opening

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from datetime import datetime
 from functools import partial
 
 from bowerbird.app.crawls import Crawl, Dispatch
@@ -20,8 +21,8 @@ from bowerbird.crawl.process.stop_rules import Brakes, StopRules
 from bowerbird.crawl.process.workers.running import check_upgrade
 from bowerbird.crawl.work.spread import spread_of
 from bowerbird.flows.files.crawl_file import CrawlPlan
-from bowerbird.limits.booked_ledgers import BookedLedgers
-from bowerbird.limits.purses import Means
+from bowerbird.limits.budget import end_reason
+from bowerbird.limits.rate_limits import RateLimits
 from bowerbird.reports.counting.hours import posts_by_hour
 from bowerbird.starting.enrolling import Enrolled, Opening
 from bowerbird.starting.outside import Outside
@@ -41,7 +42,7 @@ async def open_crawl(
     is_passing = outside.participation.is_passing
     async with open_store(plan.store, outside.clock, is_passing=is_passing, check=check_upgrade) as database:
         await heed_opt_outs(plan, database, outside.clock)
-        opening = Opening(plan, outside, database, extensions, BookedLedgers(pace=outside.is_paced))
+        opening = Opening(plan, outside, database, extensions, RateLimits(pace=outside.is_paced))
         yield _crawl(opening, await opening.enrolled(asked))
 
 
@@ -67,7 +68,11 @@ def _rules(opening: Opening, who: Enrolled, engine: Engine) -> StopRules:
     """When the loop of calls has come to its end, with the parts that it runs beside."""
     plan, clock, gathered = opening.plan, opening.outside.clock, who.gathered
     parts = parts_of(opening, who, engine)
-    exhausted = Means(opening.ledgers, plan.name, [each.needs for each in gathered.streams], clock).exhausted
+    streams = [each.needs for each in gathered.streams]
+
+    def exhausted(calls_at: datetime | None, due: datetime | None) -> str:
+        return end_reason(opening.ledgers, plan.name, streams, clock.now(), calls_at, due)
+
     brakes = Brakes(exhausted)
     spread = spread_of(plan.flow.stop, gathered.lanes.values(), gathered.charges)
     if spread is not None:

@@ -23,7 +23,7 @@ def store_address(where: str, vault: FileVault | None = None) -> str:
     if name is None:
         return where
     from bowerbird.cli.commands.crawling.credentials import open_vault
-    from bowerbird.limits.keys.fields import ADDRESS, DATABASE
+    from bowerbird.limits.credentials import ADDRESS, DATABASE
 
     opened = vault or open_vault(load_settings())
     if name not in {each.name for each in opened.credentials() if each.provider == DATABASE}:

@@ -24,8 +24,7 @@ from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.crawl.work.scheduler import Choice, Scheduler
 from bowerbird.db import open_database
 from bowerbird.evaluate.quota_service import WINDOW, QuotaService, Scene, allowed
-from bowerbird.limits.booked_ledgers import BookedLedgers
-from bowerbird.limits.filling import fill
+from bowerbird.limits.rate_limits import RateLimits, call_charges
 from bowerbird.model import Charge, Credential, Facet, Limit, Page, Subject, Turn, WindowKind
 from bowerbird.ports import Database
 
@@ -97,7 +96,7 @@ class _Client:
         self._clock = clock
         self._say = say
         self._service = QuotaService(scene, clock)
-        self._ledgers = BookedLedgers()
+        self._ledgers = RateLimits()
         self._scheduler = Scheduler(self._ledgers)
         self._changed = asyncio.Event()
         self._flying: set[asyncio.Task[None]] = set()
@@ -129,7 +128,7 @@ class _Client:
         )
         row = Facet(name=f"facet{facet}", subject=Subject.USER, yields=frozenset({"users"}), limits=(limit,))
         names = [f"key{n}" for n in range(self._scene.credentials)]
-        return {name: fill(row, "quota", Credential(name=name, provider="quota")) for name in names}
+        return {name: call_charges(row, "quota", Credential(name=name, provider="quota")) for name in names}
 
     async def _call_until(self, end: datetime, database: Database) -> None:
         while (now := self._clock.now()) < end:

@@ -1,7 +1,7 @@
 """The encrypted file that holds credentials and their secrets.
 
-The file is one JSON object: how its key is made (scrypt from a password, or the key file beside it), a nonce, and the sealed
-content (AES-256-GCM; the description of the key is authenticated with it). Who has the file without the key learns its size only.
+The file is one JSON object: how its key is made (scrypt from a password, or the key file beside it), a nonce, and the encrypted
+content (AES-256-GCM, which also authenticates the description of the key). Without the key the file shows its size only.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 from cryptography.exceptions import InvalidTag
@@ -19,25 +20,24 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 from msgspec import structs
 
+from bowerbird.db.files.private import is_private, locked, write_private
 from bowerbird.errors import CredentialError
-from bowerbird.limits.safe_files import is_private, locked, write_private
 from bowerbird.model import Credential, Secret
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
+_FORMAT = "bowerbird vault 1"
 _KEY_LENGTH = 32
-_NONCE_LENGTH = 12
-SCRYPT_COST = 2**15
-"""With r = 8 and p = 3: 32 MB and about a third of a second for each guess at a password."""
-_MOST_SCRYPT_COST = 2**20
-"""A file that asks for more is not ours: it would only eat our memory."""
+_COST, _MAX_COST = 2**15, 2**20
+"""Of scrypt; with r = 8 and p = 3 the default takes 32 MB and about a third of a second per guess at a password."""
+_SESSION_FIELDS = ("access_jwt", "refresh_jwt", "did")
 
 
 class _Key(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How the key is made: `password` (scrypt with salt and cost) or `file`."""
+    """How the key is made: from a `password` (scrypt with salt and cost) or from a `file`."""
 
-    made_from: str
+    made_from: Literal["password", "file"]
     salt: bytes = b""
-    cost: int = SCRYPT_COST
+    cost: int = _COST
 
 
 class _Sealed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -55,247 +55,195 @@ class _Entry(msgspec.Struct, frozen=True):
         return f"_Entry({self.credential.name!r}, …)"
 
 
-_FORMAT = "bowerbird vault 1"
-_Entries = dict[str, _Entry]
-
-
 class FileVault:
-    """Credentials in one encrypted file; reads it anew when it was changed, writes it whole or not at all."""
+    """Credentials in one encrypted file, which is read for every request and written whole or not at all."""
 
     def __init__(
-        self, path: Path, password: str | None = None, *, ask: Callable[[], str] | None = None, cost: int = SCRYPT_COST
+        self, path: Path, password: str | None = None, *, ask: Callable[[], str] | None = None, cost: int = _COST
     ) -> None:
-        """`ask` is called at most once, and only if the file needs a password that was not given; `cost` is for new seals."""
-        self._path = path
-        self._cost = cost
-        self._password = password or None
+        """`ask` is called at most once, if the file needs a password that was not given. `cost` is for new passwords."""
+        self.path = path
+        self.key_path = path.with_name(path.name + ".key")
+        self.password = password or None
         self._ask = ask
+        self._cost = cost
         self._derived: tuple[_Key, bytes] | None = None
-        self._opened: tuple[tuple[int, int, int], _Entries] | None = None
 
     def __repr__(self) -> str:
-        return f"FileVault({str(self._path)!r})"
-
-    @property
-    def path(self) -> Path:
-        return self._path
-
-    @property
-    def key_path(self) -> Path:
-        return self._path.with_name(self._path.name + ".key")
-
-    @property
-    def typed_password(self) -> str | None:
-        """What opened it, for a process that we start and that nobody can ask; None where a key file does."""
-        return self._password
+        return f"FileVault({str(self.path)!r})"
 
     @property
     def has_password(self) -> bool | None:
-        """Whether the file is sealed with a password; None if there is no file yet."""
-        sealed = self._read()
+        """Whether a password protects the file; None if there is no file yet."""
+        sealed = self._read_file()
         return None if sealed is None else sealed.key.made_from == "password"
 
     def credentials(self) -> Sequence[Credential]:
-        return [entry.credential for entry in self._open().values()]
+        return [entry.credential for entry in self._read().values()]
 
     def credential(self, name: str) -> Credential:
-        return self._found(name, self._open()).credential
+        return self._entry(name).credential
 
     def secret(self, name: str) -> Secret:
-        entry = self._open().get(name)
-        if entry is None:
-            raise CredentialError(f"no credential {name!r} in {self._path}; `bowerbird credentials list` shows what there is")
-        return Secret(name=name, values=dict(entry.values))
+        return Secret(name=name, values=dict(self._entry(name).values))
 
     def check_name(self, name: str, *, replace: bool = False) -> None:
-        """Raises if a credential of this name could not be added."""
-        self._check_name(name, self._open(), replace=replace)
+        """Raise `CredentialError` if a credential of this name cannot be added."""
+        if not NAME.fullmatch(name):
+            raise CredentialError(
+                f"Invalid name {name!r}. Use up to 64 letters, digits and . _ @ - and start with a letter or digit."
+            )
+        if name in self._read() and not replace:
+            raise CredentialError(f"{self.path} already has a credential {name!r}. Remove it first, or use --replace.")
 
     def add(self, credential: Credential, secret: Secret, *, replace: bool = False) -> None:
         with self._changing() as entries:
-            self._check_name(credential.name, entries, replace=replace)
+            self.check_name(credential.name, replace=replace)
             entries[credential.name] = _Entry(credential, dict(secret.values))
 
     def keep(self, secret: Secret) -> None:
+        """Store the session of a secret, unless the secret was replaced since the session was opened."""
         with self._changing() as entries:
             entry = entries.get(secret.name)
-            # A session that was opened while somebody replaced the secret would bring the old one back.
             if entry is not None and _without_session(entry.values) == _without_session(secret.values):
                 entries[secret.name] = _Entry(entry.credential, dict(secret.values))
 
     def bind(self, name: str, servers: Sequence[str]) -> Credential:
-        """Says anew which servers a credential belongs to; a session opened with it elsewhere is forgotten."""
+        """Change the servers that a credential belongs to, and forget its session."""
         with self._changing() as entries:
-            entry = self._found(name, entries)
+            entry = self._entry(name)
             bound = structs.replace(entry.credential, servers=tuple(servers))
             entries[name] = _Entry(bound, _without_session(entry.values))
         return bound
 
     def remove(self, name: str) -> None:
         with self._changing() as entries:
-            self._found(name, entries)
+            self._entry(name)
             del entries[name]
 
-    def _found(self, name: str, entries: _Entries) -> _Entry:
-        if name not in entries:
-            raise CredentialError(f"no credential {name!r} in {self._path}; `bowerbird credentials list` shows what there is")
-        return entries[name]
-
     def reseal(self, password: str | None) -> None:
-        """Seals the file anew: with this password, or with the key file if there is none."""
-        with locked(self._path):
-            entries = self._open()
-            self._password, self._ask = password or None, None
-            self._seal(entries, self._new_key())
-            if self._password:
+        """Encrypt the file with this password, or with a key file if it is None."""
+        with locked(self.path):
+            entries = self._read()
+            self.password, self._ask = password or None, None
+            self._write(entries, self._new_key())
+            if self.password:
                 self.key_path.unlink(missing_ok=True)
 
-    def _check_name(self, name: str, entries: _Entries, *, replace: bool) -> None:
-        if not NAME.fullmatch(name):
-            raise CredentialError(
-                f"{name!r} cannot name a credential; use up to 64 letters, digits and . _ @ - after a letter or digit"
-            )
-        if name in entries and not replace:
-            raise CredentialError(
-                f"{self._path} already holds a credential {name!r}; remove it first, or replace it with --replace"
-            )
-
     @contextmanager
-    def _changing(self) -> Iterator[_Entries]:
-        with locked(self._path):
-            sealed = self._read()
-            entries = dict(self._open())
+    def _changing(self) -> Iterator[dict[str, _Entry]]:
+        with locked(self.path):
+            sealed, entries = self._read_file(), dict(self._read())
             yield entries
-            self._seal(entries, sealed.key if sealed else self._new_key())
+            self._write(entries, sealed.key if sealed else self._new_key())
 
-    def _read(self) -> _Sealed | None:
+    def _entry(self, name: str) -> _Entry:
+        entry = self._read().get(name)
+        if entry is None:
+            raise CredentialError(f"No credential {name!r} in {self.path}. Run `bowerbird credentials list` to see all.")
+        return entry
+
+    def _read(self) -> dict[str, _Entry]:
+        sealed = self._read_file()
+        if sealed is None:
+            return {}
         try:
-            content = self._path.read_bytes()
+            content = AESGCM(self._key(sealed.key)).decrypt(sealed.nonce, sealed.content, msgspec.json.encode(sealed.key))
+            return msgspec.json.decode(content, type=dict[str, _Entry])
+        except InvalidTag:
+            self._derived = None
+            if sealed.key.made_from == "password":
+                self.password = None
+                raise CredentialError(
+                    f"The password does not open the vault {self.path}. Check BOWERBIRD_VAULT_PASSWORD or type it again. "
+                    "If it is right, the file is damaged: restore it from your backup."
+                ) from None
+            raise CredentialError(
+                f"The key file {self.key_path} does not open the vault {self.path}: one of them was replaced or damaged. "
+                "Restore both from one backup."
+            ) from None
+        except (ValueError, msgspec.MsgspecError):
+            raise self._damaged() from None
+
+    def _read_file(self) -> _Sealed | None:
+        try:
+            sealed = msgspec.json.decode(self.path.read_bytes(), type=_Sealed)
         except FileNotFoundError:
             return None
         except OSError as error:
             raise CredentialError(
-                f"cannot read the vault {self._path}: {error.strerror}; check its owner and permissions"
+                f"Cannot read the vault {self.path}: {error.strerror}. Check its owner and permissions."
             ) from error
-        try:
-            sealed = msgspec.json.decode(content, type=_Sealed)
         except msgspec.MsgspecError:
             raise self._damaged() from None
         if sealed.format != _FORMAT:
-            raise CredentialError(f"the vault {self._path} is of another version of bowerbird; open it with that one")
+            raise CredentialError(f"Another version of bowerbird wrote the vault {self.path}. Use that version.")
         return sealed
 
-    def _open(self) -> _Entries:
-        version = self._version()
-        if version is None:
-            return {}
-        if self._opened is None or self._opened[0] != version:
-            self._opened = version, self._decrypted()
-        return self._opened[1]
+    def _write(self, entries: dict[str, _Entry], key: _Key) -> None:
+        nonce = os.urandom(12)
+        content = AESGCM(self._key(key)).encrypt(nonce, msgspec.json.encode(entries), msgspec.json.encode(key))
+        self._write_file(self.path, msgspec.json.encode(_Sealed(_FORMAT, key, nonce, content)) + b"\n")
 
-    def _version(self) -> tuple[int, int, int] | None:
-        # Every write puts a new file in place, so its number, time and size tell one content from the next.
-        try:
-            stat = self._path.stat()
-        except OSError:
-            return None if self._read() is None else (0, 0, 0)
-        return stat.st_ino, stat.st_mtime_ns, stat.st_size
-
-    def _decrypted(self) -> _Entries:
-        sealed = self._read()
-        if sealed is None:
-            return {}
-        key = self._key_bytes(sealed.key)
-        try:
-            content = AESGCM(key).decrypt(sealed.nonce, sealed.content, _bound(sealed.key))
-            return msgspec.json.decode(content, type=_Entries)
-        except InvalidTag:
-            self._derived = None
-            raise self._wrong_key(sealed.key) from None
-        except (ValueError, msgspec.MsgspecError):
-            raise self._damaged() from None
-
-    def _seal(self, entries: _Entries, key: _Key) -> None:
-        nonce = os.urandom(_NONCE_LENGTH)
-        content = AESGCM(self._key_bytes(key)).encrypt(nonce, msgspec.json.encode(entries), _bound(key))
-        self._write(self._path, msgspec.json.encode(_Sealed(_FORMAT, key, nonce, content)) + b"\n")
-
-    def _write(self, path: Path, content: bytes) -> None:
+    def _write_file(self, path: Path, content: bytes) -> None:
         try:
             write_private(path, content)
         except OSError as error:
             raise CredentialError(
-                f"cannot write {path}: {error.strerror}; it is unchanged. Check disk space and permissions"
+                f"Cannot write {path}: {error.strerror}. It is unchanged. Check disk space and permissions."
             ) from error
 
     def _new_key(self) -> _Key:
-        if self._password:
+        if self.password:
             return _Key("password", os.urandom(16), self._cost)
         if not self.key_path.exists():
-            self._write(self.key_path, b64encode(os.urandom(_KEY_LENGTH)) + b"\n")
+            self._write_file(self.key_path, b64encode(os.urandom(_KEY_LENGTH)) + b"\n")
         return _Key("file")
 
-    def _key_bytes(self, key: _Key) -> bytes:
+    def _key(self, key: _Key) -> bytes:
         if key.made_from == "file":
-            return self._from_file()
+            return self._key_from_file()
         if self._derived is None or self._derived[0] != key:
-            self._derived = key, self._stretch(key)
+            if not 2 <= key.cost <= _MAX_COST:
+                raise self._damaged()
+            if self.password is None and self._ask is not None:
+                self.password = self._ask() or None
+            if self.password is None:
+                raise CredentialError(
+                    f"The vault {self.path} needs its password. Set BOWERBIRD_VAULT_PASSWORD or use a terminal."
+                )
+            scrypt = Scrypt(salt=key.salt, length=_KEY_LENGTH, n=key.cost, r=8, p=3)
+            self._derived = key, scrypt.derive(self.password.encode())
         return self._derived[1]
 
-    def _stretch(self, key: _Key) -> bytes:
-        if key.made_from != "password" or not 2 <= key.cost <= _MOST_SCRYPT_COST or key.cost & (key.cost - 1):
-            raise self._damaged()
-        if self._password is None and self._ask is not None:
-            self._password = self._ask() or None
-        if self._password is None:
-            raise CredentialError(
-                f"the vault {self._path} needs its password; set BOWERBIRD_VAULT_PASSWORD, or run this in a terminal"
-            )
-        return Scrypt(salt=key.salt, length=_KEY_LENGTH, n=key.cost, r=8, p=3).derive(self._password.encode())
-
-    def _from_file(self) -> bytes:
-        if not self.key_path.exists():
-            raise CredentialError(
-                f"the key file {self.key_path} of the vault is missing; restore it from your backup, "
-                f"or remove {self._path} and add the credentials again"
-            )
-        if not is_private(self.key_path):
-            raise CredentialError(f"others can read the key file {self.key_path}; run: chmod 600 {self.key_path}")
-        return self._decoded(self.key_path)
-
-    def _decoded(self, key_file: Path) -> bytes:
+    def _key_from_file(self) -> bytes:
         try:
-            key = b64decode(key_file.read_bytes().strip(), validate=True)
-        except (OSError, ValueError):
+            if not is_private(self.key_path):
+                raise CredentialError(f"Other users can read the key file. Run: chmod 600 {self.key_path}")
+            key = b64decode(self.key_path.read_bytes().strip(), validate=True)
+        except FileNotFoundError:
+            raise CredentialError(
+                f"The key file {self.key_path} of the vault is missing. Restore it from your backup, "
+                f"or remove {self.path} and add the credentials again."
+            ) from None
+        except OSError as error:
+            raise CredentialError(
+                f"Cannot read the key file {self.key_path}: {error.strerror}. Check its owner and permissions."
+            ) from error
+        except ValueError:
             key = b""
         if len(key) != _KEY_LENGTH:
-            raise CredentialError(f"the key file {key_file} cannot be read or is damaged; restore it from your backup")
+            raise CredentialError(f"The key file {self.key_path} is damaged. Restore it from your backup.")
         return key
-
-    def _wrong_key(self, key: _Key) -> CredentialError:
-        if key.made_from == "password":
-            self._password = None
-            return CredentialError(
-                f"the password does not open the vault {self._path}; check BOWERBIRD_VAULT_PASSWORD or type it again. "
-                "If it is right the file was damaged: restore it from your backup"
-            )
-        return CredentialError(
-            f"the key file {self.key_path} does not open the vault {self._path}: one of the two was replaced or damaged; "
-            "restore both from one backup"
-        )
 
     def _damaged(self) -> CredentialError:
         return CredentialError(
-            f"the vault {self._path} is damaged or not a vault; restore it from your backup, "
-            "or remove it and add the credentials again"
+            f"The vault {self.path} is damaged. Restore it from your backup, or remove it and add the credentials again."
         )
 
 
 def _without_session(values: dict[str, str]) -> dict[str, str]:
-    """The values that a person gave: an app password opens the next session by itself, a bare token cannot."""
-    session = ("access_jwt", "refresh_jwt", "did")
-    return {name: value for name, value in values.items() if name not in session} if values.get("app_password") else values
-
-
-def _bound(key: _Key) -> bytes:
-    return msgspec.json.encode(key)
+    """Return what the user entered. An app password opens the next session; a bare token cannot, so it is kept."""
+    return (
+        {name: value for name, value in values.items() if name not in _SESSION_FIELDS} if values.get("app_password") else values
+    )

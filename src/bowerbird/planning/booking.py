@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from msgspec import structs
 
 from bowerbird.errors import Busy
-from bowerbird.limits import ledger, rows
-from bowerbird.limits.ledger import LedgerState
+from bowerbird.limits.bucket import Bucket
+from bowerbird.limits.rate_limits import add_bucket, read_bucket, read_buckets, replace_bucket
 from bowerbird.ports import Database, Transaction
 
 _MOST_TRIES = 50
@@ -16,32 +16,32 @@ _BILLS = "select payer, day, item from bills order by payer, day, item"
 _PAID = "insert into bills (payer, day, item) values (?, ?, ?) on conflict do nothing"
 
 
-async def lend(store: Database, probe: Database) -> Mapping[str, LedgerState]:
+async def lend(store: Database, probe: Database) -> Mapping[str, Bucket]:
     """Copies the crawl's accounts to where the probe works, and returns them as they are; what is in flight counts as spent."""
     async with store.reading() as tx:
-        states = await rows.read_all(tx)
+        states = await read_buckets(tx)
     async with probe.transaction() as tx:
         # The probe has opened purses of its own, full ones.
         await tx.execute("delete from ledgers")
         for state in states:
             # Nobody settles these calls there: in flight they would keep the probe waiting.
-            await rows.add(tx, structs.replace(state, remaining=state.available, in_flight=0))
+            await add_bucket(tx, structs.replace(state, remaining=state.available, in_flight=0))
     await _copy_bills(store, probe)
-    return {state.bucket: state for state in states}
+    return {state.name: state for state in states}
 
 
-async def book(probe: Database, store: Database, lent: Mapping[str, LedgerState]) -> None:
+async def book(probe: Database, store: Database, lent: Mapping[str, Bucket]) -> None:
     """Writes what the probe spent, and what it has paid for today, into the crawl's store."""
     async with probe.reading() as tx:
-        ended = [_landed(state) for state in await rows.read_all(tx)]
+        ended = [_landed(state) for state in await read_buckets(tx)]
     async with store.transaction() as tx:
         # In the order of `Ledgers.charge`, so that two processes never wait for each other's rows.
-        for state in sorted(ended, key=lambda each: each.bucket):
-            await _book(tx, lent.get(state.bucket), state)
+        for state in sorted(ended, key=lambda each: each.name):
+            await _book(tx, lent.get(state.name), state)
     await _copy_bills(probe, store)
 
 
-def _landed(state: LedgerState) -> LedgerState:
+def _landed(state: Bucket) -> Bucket:
     """The account when nobody waits for answers any more: calls in flight may have been made, so they are spent."""
     if not state.in_flight:
         return state
@@ -50,27 +50,27 @@ def _landed(state: LedgerState) -> LedgerState:
     return structs.replace(state, remaining=state.available, in_flight=0, finished=finished, reset_at=reset_at)
 
 
-async def _book(tx: Transaction, lent: LedgerState | None, ended: LedgerState) -> None:
+async def _book(tx: Transaction, lent: Bucket | None, ended: Bucket) -> None:
     if lent is not None and ended.version == lent.version:
         return
     for _ in range(_MOST_TRIES):
-        own = await rows.read(tx, ended.bucket)
+        own = await read_bucket(tx, ended.name)
         if own is None:
-            await rows.add(tx, ended)
-            own = await rows.read(tx, ended.bucket)
+            await add_bucket(tx, ended)
+            own = await read_bucket(tx, ended.name)
             if own == ended:
                 return
-        elif await rows.replace(tx, own, _after(own, lent, ended)):
+        elif await replace_bucket(tx, own, _after(own, lent, ended)):
             return
-    raise Busy(f"the account of {ended.bucket} changes faster than the probe's calls can be booked; stop the crawl and try again")
+    raise Busy(f"the account of {ended.name} changes faster than the probe's calls can be booked; stop the crawl and try again")
 
 
-def _after(own: LedgerState, lent: LedgerState | None, ended: LedgerState) -> LedgerState:
+def _after(own: Bucket, lent: Bucket | None, ended: Bucket) -> Bucket:
     """The probe's own account, if the crawl made no calls meanwhile; otherwise the crawl's, less what the probe spent."""
     if lent is not None and own.version == lent.version and not own.in_flight:
         return ended
     spent = ended.spent - (0 if lent is None else lent.spent)
-    less = ledger.delivered(own, spent, max(own.updated_at, ended.updated_at))
+    less = own.deliver(spent, 0, max(own.updated_at, ended.updated_at))
     return structs.replace(less, reset_at=less.reset_at or ended.reset_at)
 
 

@@ -16,8 +16,8 @@ from bowerbird.clock import VirtualClock, VirtualLoop, run_virtual
 from bowerbird.crawl.process.endings import NOTHING_LEFT
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.flows.files.sections.seed_list import SeedList
-from bowerbird.limits.ledger import BURST
-from bowerbird.limits.purses import SPENT, is_purse, purses
+from bowerbird.limits.bucket import BURST
+from bowerbird.limits.budget import SPENT, budget_statuses, is_budget
 from bowerbird.model import Charge, Credential, Progress, Subject, TaskState, WindowKind
 from bowerbird.planning.budget import MONEY, means_of, most_items, with_means
 from bowerbird.planning.cast import RehearsalVault
@@ -347,7 +347,7 @@ class _Rehearsal:
 
 def _dollars(crawl: Crawl, now: datetime) -> float:
     """What the crawl has booked as spent, which is what X charges."""
-    return sum(purse.spent for purse in purses(crawl.ledgers.states().values(), now) if purse.is_crawl)
+    return sum(purse.spent for purse in budget_statuses(crawl.ledgers.buckets().values(), now) if purse.is_crawl)
 
 
 def _left_out(posts: Sequence[str], stored: Set[str]) -> int:
@@ -383,5 +383,5 @@ def _bucket(course: Course, row: Row) -> Bucket:
     whole, part = divmod(busy / timedelta(microseconds=row["window_micros"]), 1)
     # Within a window the ledger spreads all calls but the first ones.
     begun = BURST + (1 - BURST) * part if WindowKind(row["kind"]).is_spread else 1.0
-    name = MONEY if is_purse(row["bucket"]) else row["bucket"]
+    name = MONEY if is_budget(row["bucket"]) else row["bucket"]
     return Bucket(name=name, used=min(1.0, course.spent(row["bucket"], busy) / (row["allowance"] * (whole + begun))))

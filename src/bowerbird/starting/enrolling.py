@@ -19,9 +19,9 @@ from bowerbird.crawl.seeding.admission import Admission
 from bowerbird.crawl.work.bookkeeping import QueryLog
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.keywords.setup import EventCrawl, open_event
-from bowerbird.limits.booked_ledgers import BookedLedgers
-from bowerbird.limits.keys.offered import known_vault
-from bowerbird.limits.purses import money_in
+from bowerbird.limits.budget import money_charges
+from bowerbird.limits.credentials import CombinedVault
+from bowerbird.limits.rate_limits import RateLimits
 from bowerbird.model import Flavour
 from bowerbird.ports import Database, Transaction, Vault
 from bowerbird.starting.asking.services import add_service
@@ -49,7 +49,7 @@ class Opening(Struct, frozen=True):
     outside: Outside
     database: Database
     extensions: Extensions
-    ledgers: BookedLedgers
+    ledgers: RateLimits
 
     async def enrolled(self, asked: Mapping[str, Survey]) -> Enrolled:
         """Asks servers of many kinds what they are, then writes down in one transaction who takes part."""
@@ -75,7 +75,7 @@ class Opening(Struct, frozen=True):
 
     def _vault(self) -> Vault:
         how = self.outside.participation
-        return known_vault(self.outside.vault, how.offered, makes_calls=how.makes_calls)
+        return CombinedVault(self.outside.vault if how.makes_calls else None, how.offered)
 
     async def _row(self, tx: Transaction, now: datetime) -> registry.CrawlRow:
         plan = self.plan
@@ -114,7 +114,9 @@ class Opening(Struct, frozen=True):
             await add_service(tx, given, gathered, service)
         await not_asked.mark(tx, given.crawl, given.me, gathered.waiting, now)
         charges = [each for options in gathered.charges.values() for taken in options.values() for each in taken]
-        await self.ledgers.open(tx, money_in((*charges, *(each for stream in gathered.streams for each in stream.charges))), now)
+        await self.ledgers.open(
+            tx, money_charges((*charges, *(each for stream in gathered.streams for each in stream.charges))), now
+        )
         # A new start is a new chance: the user may have mended what the service refused.
         asking = ((gathered.lanes[lane].service.name, options) for lane, options in gathered.charges.items())
         await registry.accept_credentials(tx, (*asking, *((each.service.name, each.keys.names) for each in gathered.streams)))

@@ -14,7 +14,7 @@ from bowerbird.crawl.work.targets import Targets
 from bowerbird.errors import UserError
 from bowerbird.flows.flow import Flow
 from bowerbird.frontier import TaskFrontier
-from bowerbird.limits.booked_ledgers import BookedLedgers
+from bowerbird.limits.rate_limits import RateLimits
 from bowerbird.model import Arrival, Page, Saved, Service, Task
 from bowerbird.policies.registry import WALKS, RankerSetting, ranker
 from bowerbird.ports import Database, Row, Transaction
@@ -52,7 +52,7 @@ def targets_by_hand(database: Database, crawl: int, flow: Flow, lanes: ServedLan
     """Adds targets for those who run the crawl, and asks nothing itself."""
     frontier = TaskFrontier(database, worker, lease=LEASE_TIME, call=LEASE_TIME)
     admission = Admission(database, crawl, lanes.waiting, flow.filters.max_users)
-    return Targets(frontier, lanes, Scheduler(BookedLedgers()), admission, Store(database))
+    return Targets(frontier, lanes, Scheduler(RateLimits()), admission, Store(database))
 
 
 def _is_asked(row: Row, flow: Flow) -> bool:

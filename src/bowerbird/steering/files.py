@@ -12,8 +12,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from bowerbird.db.addresses import is_postgres, public
+from bowerbird.db.files.private import locked, write_private
 from bowerbird.errors import UserError
-from bowerbird.limits.safe_files import locked, write_private
 
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,38}[a-z0-9])?")
 LARGEST = 1024 * 1024

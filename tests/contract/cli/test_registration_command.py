@@ -101,7 +101,7 @@ def test_what_the_vault_would_refuse_is_refused_before_the_server_is_asked(
     assert cli.run(["credentials", "add", "mine", "--provider", "x", "--kind", "app", "--register", server.base]) == 2
     assert add(server) == 2
     shown = capsys.readouterr().err
-    assert "cannot name a credential" in shown
+    assert "Invalid name" in shown
     assert "for mastodon only" in shown
     assert "run it in a terminal" in shown
     assert len(server.service.tokens) == before

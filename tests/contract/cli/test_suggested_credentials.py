@@ -15,7 +15,7 @@ from bowerbird import cli
 from bowerbird.app import vocabulary
 from bowerbird.cli.commands.trying.simulate import introduction
 from bowerbird.clock import RealClock
-from bowerbird.limits.keys.fields import FIELDS
+from bowerbird.limits.credentials import FIELDS
 from bowerbird.limits.vault import FileVault
 
 Capsys = pytest.CaptureFixture[str]
@@ -138,7 +138,7 @@ def test_a_refused_credential_is_renewed_by_what_is_suggested_and_stays_what_it_
 def test_a_secret_of_the_other_kind_is_told_by_name(monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> None:
     monkeypatch.setenv("BOWERBIRD_SECRET_BEARER_TOKEN", "token")
     told = said(["credentials", "add", "mine", "--provider", "x"], capsys)
-    assert "bearer_token is a secret of kind app on x, not user: add --kind app" in told
+    assert "bearer_token is a secret of kind app on x. Add --kind app." in told
 
 
 def test_a_name_that_belongs_to_another_network_is_not_suggested_again(

@@ -15,7 +15,7 @@ from bowerbird.crawl.life.recovery import Recovery
 from bowerbird.crawl.work.bookkeeping import QueryLog
 from bowerbird.db import open_database
 from bowerbird.frontier import TaskFrontier
-from bowerbird.limits.booked_ledgers import BookedLedgers
+from bowerbird.limits.rate_limits import RateLimits
 from bowerbird.model import Ask, Call, Charge, Limit, Outcome
 from bowerbird.ports import Database, Row, Transaction
 
@@ -69,7 +69,7 @@ class Worker:
         self._database = database
         self._number = number
         self._log = QueryLog(1, lambda: number)
-        self._ledgers = BookedLedgers(pace=False)
+        self._ledgers = RateLimits(pace=False)
 
     async def begin(self) -> int:
         async with self._database.transaction() as tx:
@@ -82,13 +82,13 @@ class Worker:
     async def end(self, call: int) -> None:
         async with self._database.transaction() as tx:
             assert await self._log.hung_up(tx, call, Outcome.OK, "", NOW)
-            await self._ledgers.lost(tx, [CHARGE], NOW)
+            await self._ledgers.lose(tx, [CHARGE], NOW)
 
     async def end_late(self, call: int) -> None:
         """As a settle does: first the call, then its limits, unless somebody has lost it before."""
         async with self._database.transaction() as tx:
             if await self._log.hung_up(tx, call, Outcome.OK, "", NOW):
-                await self._ledgers.lost(tx, [CHARGE], NOW)
+                await self._ledgers.lose(tx, [CHARGE], NOW)
 
     async def recover(self, after: int, between: Callable[[], Awaitable[None]]) -> list[str]:
         frontier = TaskFrontier(self._database, lambda: self._number, lease=timedelta(minutes=2), call=timedelta(seconds=45))

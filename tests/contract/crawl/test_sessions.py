@@ -12,8 +12,7 @@ from msgspec import structs
 from bowerbird.clock import RealClock
 from bowerbird.crawl.access.logins import BookedLogins
 from bowerbird.crawl.access.signing import Caller, Signer
-from bowerbird.limits.booked_ledgers import BookedLedgers
-from bowerbird.limits.filling import login_charges, renewal_charges
+from bowerbird.limits.rate_limits import RateLimits, login_charges, renewal_charges
 from bowerbird.model import Answer, Ask, Credential, Lease, Request, Secret, Service
 from bowerbird.ports import Database
 from bowerbird.providers import Bluesky
@@ -61,9 +60,9 @@ class OneSecret:
 
 
 async def renewed(database: Database, host: Host, vault: OneSecret) -> Request | Answer:
-    ledgers = BookedLedgers(pace=False)
+    ledgers = RateLimits(pace=False)
     async with database.transaction() as tx:
-        await ledgers.load(tx, CLOCK.now())
+        await ledgers.load(tx)
     charges = partial(login_charges, vault), partial(renewal_charges, vault)
     sessions = Signer(vault, host, CLOCK, BookedLogins(database, ledgers, CLOCK, *charges))
     sessions.renew("mine")

@@ -9,7 +9,7 @@ import pytest
 from bowerbird.clock import RealClock
 from bowerbird.crawl.access.logins import BookedLogins
 from bowerbird.crawl.access.surveys import Survey, Surveyor, Unknown
-from bowerbird.limits.booked_ledgers import BookedLedgers
+from bowerbird.limits.rate_limits import RateLimits
 from bowerbird.model import Answer, Charge, Flavour, Limit, Outcome, Page, Request, Service
 from bowerbird.ports import Database
 from bowerbird.providers import Mastodon
@@ -54,21 +54,21 @@ class Secretive:
         """Nothing is open."""
 
 
-async def used(database: Database, calls: int, *, pace: bool = False) -> BookedLedgers:
+async def used(database: Database, calls: int, *, pace: bool = False) -> RateLimits:
     """The ledgers of a process that is to pace itself, or not, after some calls."""
-    before, ledgers = BookedLedgers(pace=False), BookedLedgers(pace=pace)
+    before, ledgers = RateLimits(pace=False), RateLimits(pace=pace)
     for _ in range(calls):
         async with database.transaction() as tx:
             taken = await before.charge(tx, [CHARGE], CLOCK.now())
             await before.settle(tx, taken, Page(outcome=Outcome.OK), nothing())
     async with database.transaction() as tx:
-        await ledgers.load(tx, CLOCK.now())
+        await ledgers.load(tx)
     return ledgers
 
 
 async def spent(database: Database) -> int:
     ledgers = await used(database, 0)
-    return ledgers.states()[CHARGE.bucket].spent
+    return ledgers.buckets()[CHARGE.bucket].spent
 
 
 @pytest.mark.parametrize("before", [10, ALLOWANCE])
@@ -94,13 +94,13 @@ async def test_what_the_server_says_is_left_is_heeded_between_two_questions(data
     transport = Secretive(database, left=2)
     ledgers = await used(database, 3)
     await Surveyor(database, ledgers, transport, CLOCK).learn(SERVER, {})
-    assert (len(transport.booked), ledgers.states()[CHARGE.bucket].available) == (2, 0)
+    assert (len(transport.booked), ledgers.buckets()[CHARGE.bucket].available) == (2, 0)
 
 
 async def test_a_survey_leaves_nothing_in_flight(database: Database) -> None:
     ledgers = await used(database, 0)
     await Surveyor(database, ledgers, Secretive(database, left=15), CLOCK).learn(SERVER, {})
-    state = ledgers.states()[CHARGE.bucket]
+    state = ledgers.buckets()[CHARGE.bucket]
     assert (state.in_flight, state.spent, state.remaining) == (0, 3, 12)
 
 

@@ -20,7 +20,7 @@ from bowerbird.db import open_database
 from bowerbird.errors import Busy
 from bowerbird.evaluate.postgres import run_postgres
 from bowerbird.frontier import TaskFrontier
-from bowerbird.limits.booked_ledgers import BookedLedgers
+from bowerbird.limits.rate_limits import RateLimits
 from bowerbird.model import Leased
 from bowerbird.ports import Database, WorkSource
 
@@ -119,7 +119,7 @@ async def _recover(scene: Scene) -> None:
 
     frontier = TaskFrontier(scene.database, me, lease=3 * MINUTE, call=MINUTE)
     (crawl,) = await scene.rows("select crawl from crawls")
-    recovery = Recovery(QueryLog(crawl["crawl"], me), BookedLedgers(pace=False), frontier, crawl["crawl"])
+    recovery = Recovery(QueryLog(crawl["crawl"], me), RateLimits(pace=False), frontier, crawl["crawl"])
     async with scene.database.transaction() as tx:
         await recovery.recover(tx, scene.worker, scene.clock.now())
 

@@ -33,7 +33,7 @@ from bowerbird.keywords.rows import apply_order
 from bowerbird.keywords.setup import EventCrawl
 from bowerbird.keywords.steering import Steering
 from bowerbird.keywords.values import Candidate, Decision, Estimate, Frame, Keyword, Post, Settings, State
-from bowerbird.limits.booked_ledgers import BookedLedgers
+from bowerbird.limits.rate_limits import RateLimits
 from bowerbird.model import Gone, Outcome, Page, PostKind, Progress, Reason, Subject, Subscription, Task
 from bowerbird.policies.registry import RankerSetting, ranker
 from bowerbird.ports import Database, KeywordProvider, Sieve
@@ -70,7 +70,7 @@ class Stage:
         frontier = TaskFrontier(database, lambda: 1, lease=timedelta(minutes=3), call=timedelta(minutes=1))
         self.steering = Steering(
             event=self.event,
-            targets=Targets(frontier, ServedLanes(lanes), Scheduler(BookedLedgers())),
+            targets=Targets(frontier, ServedLanes(lanes), Scheduler(RateLimits())),
             searches=(Searches({"hashtag": 1}, speaks),),
             probes=(Searches({"hashtag": 2}, speaks),),
             most_probes=5,

@@ -19,8 +19,7 @@ from bowerbird.crawl.access.logins import BookedLogins
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.workers.identity import Process, myself
 from bowerbird.errors import UserError
-from bowerbird.limits.booked_ledgers import BookedLedgers
-from bowerbird.limits.filling import login_charges, renewal_charges
+from bowerbird.limits.rate_limits import RateLimits, login_charges, renewal_charges
 from bowerbird.model import Answer, Credential, Later, Leased, Loss, Offer, Secret, Service
 from bowerbird.providers import Bluesky
 from bowerbird.remote.bodies import Sizes
@@ -95,7 +94,7 @@ def test_logins_of_two_workers_with_one_account_are_counted_together() -> None:
         scene, speaks = fleet.scene, Bluesky()
         pds = Service(name="pds", provider="bluesky", base="https://pds.example")
         charges = partial(login_charges, OneLogin()), partial(renewal_charges, OneLogin())
-        logins = BookedLogins(scene.database, BookedLedgers(pace=False), scene.clock, *charges)
+        logins = BookedLogins(scene.database, RateLimits(pace=False), scene.clock, *charges)
         fleet.desk.open(
             Opened(
                 source=fleet.source,

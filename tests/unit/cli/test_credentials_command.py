@@ -62,12 +62,12 @@ def test_twitter_takes_either_set_of_fields(
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('{"consumer_key": "hush"}', "not complete (given: consumer_key); needed: consumer_key + consumer_secret"),
+        ('{"consumer_key": "hush"}', "incomplete (given: consumer_key). Needed: consumer_key + consumer_secret"),
         ('{"hush', "is not; write one object"),
         ('{"consumer_key": 7}', "must be text"),
         ("hush", "lines of field=value"),
-        ("bearer_token=hu sh", "single word"),
-        ("", "not complete (given: nothing)"),
+        ("bearer_token=hu sh", "one word"),
+        ("", "incomplete (given: nothing)"),
     ],
 )
 def test_an_incomplete_secret_is_refused_and_not_repeated(
@@ -87,7 +87,7 @@ def test_without_any_secret_the_ways_to_give_it_are_named(capsys: pytest.Capture
 
 @pytest.mark.parametrize(
     ("option", "words"),
-    [(("--provider", "mastadon"), "there are bluesky, mastodon"), (("--provider", "mastodon", "--kind", "x"), "user or app")],
+    [(("--provider", "mastadon"), "Use one of bluesky, mastodon"), (("--provider", "mastodon", "--kind", "x"), "user or app")],
 )
 def test_an_unknown_provider_or_kind_is_refused(capsys: pytest.CaptureFixture[str], option: tuple[str, ...], words: str) -> None:
     assert add(*option) == 2
@@ -144,7 +144,7 @@ def test_where_every_server_has_its_own_secrets_one_must_be_named(
 ) -> None:
     type_in(monkeypatch, '{"access_token": "hush-hush", "identifier": "ada", "app_password": "hush-hush"}')
     assert add("--provider", provider, "--stdin") == 2
-    assert "say which server the credential belongs to, for it is sent to no other: --server https://" in capsys.readouterr().err
+    assert "Name the server that issued the credential: --server https://" in capsys.readouterr().err
     assert list(vault(home).credentials()) == []
 
 
@@ -178,7 +178,7 @@ def test_a_secret_is_bound_to_plain_addresses_of_servers_only(
 ) -> None:
     type_in(monkeypatch, "hush-hush")
     assert add("--provider", "mastodon", "--stdin", "--server", written) == 2
-    assert "write the server's address" in capsys.readouterr().err
+    assert "Use the address of the server" in capsys.readouterr().err
     assert list(vault(home).credentials()) == []
 
 

@@ -61,7 +61,7 @@ def test_a_damaged_vault_gets_1_and_says_what_to_do(home: Path, capsys: pytest.C
     assert cli.run(["doctor"]) == 1
     shown = capsys.readouterr().out
     assert "is damaged" in shown
-    assert "→ restore it from your backup" in shown
+    assert "→ Restore it from your backup" in shown
     assert "1 problem to solve." in shown
 
 

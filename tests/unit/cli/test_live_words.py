@@ -12,8 +12,8 @@ from rich.console import Console
 from bowerbird.cli.live.panel import panel
 from bowerbird.cli.screens.amounts import numbers
 from bowerbird.flows.flow import FacetUse, Flow, Size, Stop
-from bowerbird.limits import ledger
-from bowerbird.limits.purses import Purse
+from bowerbird.limits.bucket import new_bucket
+from bowerbird.limits.budget import BudgetStatus
 from bowerbird.model import Charge, Limit, WindowKind
 from bowerbird.reports.status.glimpse import Bucket, Glimpse, Lane, as_values
 from bowerbird.reports.status.limit_names import limit_words
@@ -148,7 +148,7 @@ def test_a_glimpse_for_machines_carries_quota_and_rates() -> None:
 
 def test_a_backlog_takes_the_windows_it_needs() -> None:
     charge = Charge("s/token", 1, LIMIT)
-    state = ledger.opened("s/token", LIMIT, NOW + timedelta(minutes=2, seconds=30))
+    state = new_bucket("s/token", LIMIT, NOW + timedelta(minutes=2, seconds=30))
     now = NOW + timedelta(minutes=2, seconds=30)
     time = backlog_time([Load(900, [[charge]])], {"s/token": state}, now)
     assert timedelta(minutes=12) < time < timedelta(minutes=13)
@@ -175,8 +175,8 @@ def test_a_flow_that_revisits_never_ends_by_itself() -> None:
 
 
 PURSES = (
-    Purse(of="api.x.com", is_crawl=False, spent=9.94, reserved=0.05, allowed=10.0),
-    Purse(of="elections", is_crawl=True, spent=1.97, reserved=0.0, allowed=None),
+    BudgetStatus(of="api.x.com", is_crawl=False, spent=9.94, reserved=0.05, allowed=10.0),
+    BudgetStatus(of="elections", is_crawl=True, spent=1.97, reserved=0.0, allowed=None),
 )
 
 

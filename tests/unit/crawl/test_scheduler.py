@@ -9,7 +9,7 @@ import pytest
 from bowerbird.clock import RealClock
 from bowerbird.crawl.work.scheduler import Choice, Scheduler
 from bowerbird.db import open_database
-from bowerbird.limits.booked_ledgers import BookedLedgers
+from bowerbird.limits.rate_limits import RateLimits
 from bowerbird.model import Answer, Charge, Limit, Page, Reading, Turn
 from bowerbird.ports import Database
 
@@ -27,7 +27,7 @@ class Desk:
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        self.ledgers = BookedLedgers(pace=False)
+        self.ledgers = RateLimits(pace=False)
         self.scheduler = Scheduler(self.ledgers)
 
     async def call(self, now: datetime = NOW) -> Choice | datetime | None:

@@ -9,7 +9,7 @@ import pytest
 from provider_payloads import answer
 
 from bowerbird.errors import CredentialError
-from bowerbird.limits.keys.servers import server_address
+from bowerbird.limits.credentials import server_address
 from bowerbird.model import Answer
 from bowerbird.providers.mastodon.registration import (
     Application,

@@ -12,7 +12,7 @@ from stream_payloads import disconnected, hear, line, listening, x_line
 from x_payloads import PROBLEMS, missing, referring, x, x_post, x_user
 
 from bowerbird.errors import UserError
-from bowerbird.limits.filling import fill
+from bowerbird.limits.rate_limits import call_charges
 from bowerbird.model import (
     Answer,
     Ask,
@@ -86,7 +86,7 @@ def test_posts_of_a_stream_are_paid_for_like_those_of_a_search() -> None:
 
 
 def test_what_is_sent_before_a_filtered_stream_opens_is_charged_and_stays_within_its_limits() -> None:
-    taken = {charge.bucket: charge for charge in fill(x.channels["filter"].facet, "x", None)}
+    taken = {charge.bucket: charge for charge in call_charges(x.channels["filter"].facet, "x", None)}
     connections = taken["x/app:anonymous/filter"].limit.allowance
     before = {name: taken[f"x/app:anonymous/{name}"] for name in ("rules", "rule_changes")}
     assert {name: (charge.amount, charge.limit.allowance) for name, charge in before.items()} == {

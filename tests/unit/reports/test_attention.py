@@ -10,7 +10,7 @@ from msgspec import structs
 
 from bowerbird.crawl.process.endings import NOTHING_LEFT
 from bowerbird.crawl.process.workers.running import Member
-from bowerbird.limits.purses import Purse
+from bowerbird.limits.budget import BudgetStatus
 from bowerbird.model import CrawlState, MediaState, Outcome, StreamState
 from bowerbird.reports.counting.counts import Count
 from bowerbird.reports.modules import Failing
@@ -94,9 +94,9 @@ def test_a_refused_credential_comes_first_with_the_command_that_renews_it() -> N
 
 
 def test_money_that_runs_out_is_told_with_the_time_when_it_goes_on() -> None:
-    month = Purse(of="x", is_crawl=False, spent=9.5, reserved=0.2, allowed=10.0, resets_at=NOW + timedelta(days=3))
-    own = Purse(of="a", is_crawl=True, spent=5.0, reserved=0, allowed=5.0)
-    plenty = Purse(of="a", is_crawl=True, spent=1.0, reserved=0, allowed=5.0)
+    month = BudgetStatus(of="x", is_crawl=False, spent=9.5, reserved=0.2, allowed=10.0, resets_at=NOW + timedelta(days=3))
+    own = BudgetStatus(of="a", is_crawl=True, spent=5.0, reserved=0, allowed=5.0)
+    plenty = BudgetStatus(of="a", is_crawl=True, spent=1.0, reserved=0, allowed=5.0)
     assert told(purses=(plenty,)) == []
     first, second = told(purses=(month, own))
     assert first.what == "This month x has spent $9.50 of $10.00"

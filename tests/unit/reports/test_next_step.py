@@ -11,7 +11,7 @@ from bowerbird.app import vocabulary
 from bowerbird.crawl.process.endings import GIVEN_UP, NOTHING_LEFT
 from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
 from bowerbird.flows.flow import Size
-from bowerbird.limits.purses import Purse
+from bowerbird.limits.budget import BudgetStatus
 from bowerbird.reports.next_steps.again import Again
 from bowerbird.reports.next_steps.agreed import Wish
 from bowerbird.reports.next_steps.deciding import Ended, next_step
@@ -77,9 +77,9 @@ def test_a_file_that_cannot_be_read_is_not_judged() -> None:
     assert next_step(None, Again(), Ended(state="stopped", now=NOW)).first == ()
 
 
-def purse(spent: float, *, is_crawl: bool = False) -> Purse:
+def purse(spent: float, *, is_crawl: bool = False) -> BudgetStatus:
     of, resets = ("a", None) if is_crawl else ("s.example", datetime(2027, 1, 1, tzinfo=UTC))
-    return Purse(of=of, is_crawl=is_crawl, spent=spent, reserved=0.0, allowed=None, resets_at=resets)
+    return BudgetStatus(of=of, is_crawl=is_crawl, spent=spent, reserved=0.0, allowed=None, resets_at=resets)
 
 
 def test_a_month_that_is_used_up_names_the_first_day_of_the_next() -> None:

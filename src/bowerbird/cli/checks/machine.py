@@ -14,9 +14,9 @@ from pathlib import Path
 
 from bowerbird.clock import RealClock
 from bowerbird.crawl.access.ownership import unbound
+from bowerbird.db.files.private import is_private
 from bowerbird.db.sqlite.library import SAFE_VERSION, sqlite_module
 from bowerbird.errors import BowerbirdError, CredentialError
-from bowerbird.limits.safe_files import is_private
 from bowerbird.limits.vault import FileVault
 from bowerbird.ports import Clock
 from bowerbird.settings import Settings
@@ -114,7 +114,7 @@ def check_vault(vault: FileVault) -> Check:
     try:
         credentials = vault.credentials()
     except CredentialError as error:
-        found, _, advice = str(error).partition("; ")
+        found, _, advice = str(error).partition(". ")
         return Check("vault", PROBLEM, found, advice)
     if not vault.path.exists():
         return Check("vault", OK, f"none yet at {vault.path}: the first credential makes it")

@@ -28,7 +28,7 @@ from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import BowerbirdError, CredentialError, UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.flows.files.sections.stream_plans import StreamPlan
-from bowerbird.limits.booked_ledgers import BookedLedgers
+from bowerbird.limits.rate_limits import RateLimits
 from bowerbird.model import Flavour, Outcome, Service
 from bowerbird.model.wording import outcome_words, quoted
 from bowerbird.ports import Database, StreamProvider, Vault
@@ -39,7 +39,7 @@ from bowerbird.transport.failures import said
 _PATIENCE = timedelta(seconds=10)
 _MOST_SKEW = timedelta(minutes=1)
 _SERVER_ERROR = 500
-Account = tuple[Database, BookedLedgers]
+Account = tuple[Database, RateLimits]
 
 
 async def network_checks(places: Mapping[str, Service], database: str | None, user_agent: str) -> list[Check]:
@@ -87,7 +87,7 @@ async def _looks(plan: CrawlPlan, outside: Outside, account: Account | None) -> 
     for planned in plan.services:
         name, now = planned.service.name, outside.clock.now()
         server = unknown.get(name)
-        if account and server and account[1].when(server.charges, now) > now + _PATIENCE:
+        if account and server and account[1].available_at(server.charges, now) > now + _PATIENCE:
             checks.append(Check(f"server {name}", WARNING, "its limit for questions is used up for now", "try again later"))
             continue
         looks.append(await look(planned, outside))
@@ -149,13 +149,13 @@ async def _account(plan: CrawlPlan, outside: Outside) -> AsyncIterator[Account |
     if not exists(plan.store):
         yield None
         return
-    database, ledgers = await open_database(plan.store, outside.clock), BookedLedgers()
+    database, ledgers = await open_database(plan.store, outside.clock), RateLimits()
     try:
         if await version_of(database) != newest():
             yield None
             return
         async with database.reading() as tx:
-            await ledgers.load(tx, outside.clock.now())
+            await ledgers.load(tx)
         yield database, ledgers
     finally:
         await database.close()

@@ -24,8 +24,8 @@ from bowerbird.db.sqlite.library import sqlite_module
 from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import BowerbirdError, UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan
-from bowerbird.limits.purses import Purse, purses
-from bowerbird.limits.rows import read_all
+from bowerbird.limits.budget import BudgetStatus, budget_statuses
+from bowerbird.limits.rate_limits import read_buckets
 from bowerbird.ports import Clock, Database
 from bowerbird.reports.crawls import has_asked_about, read_settings
 from bowerbird.reports.next_steps.costs import paid_services
@@ -171,7 +171,7 @@ async def _spent(plan: CrawlPlan, clock: Clock, database: Database) -> str:
     if not services or await version_of(database) != newest():
         return ""
     async with database.reading() as tx:
-        found: list[Purse] = months(purses(await read_all(tx), clock.now()))
+        found: list[BudgetStatus] = months(budget_statuses(await read_buckets(tx), clock.now()))
     return ", ".join(month_words(each, clock.now()) for each in found if each.of in services and each.spent)
 
 

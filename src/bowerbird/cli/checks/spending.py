@@ -15,8 +15,8 @@ from bowerbird.clock import RealClock
 from bowerbird.db import open_database
 from bowerbird.db.versions import version_of
 from bowerbird.flows.files.crawl_file import CrawlPlan
-from bowerbird.limits.purses import Purse, purses
-from bowerbird.limits.rows import read_all
+from bowerbird.limits.budget import BudgetStatus, budget_statuses
+from bowerbird.limits.rate_limits import read_buckets
 from bowerbird.planning.prices import in_a_sentence
 from bowerbird.ports import Clock
 from bowerbird.reports.next_steps.agreed import Wish, wish_of
@@ -29,7 +29,7 @@ _NEARLY = 0.95
 class Spending(Struct, frozen=True):
     """What a crawl file and its store say of money."""
 
-    purses: tuple[Purse, ...]
+    purses: tuple[BudgetStatus, ...]
     is_agreed: bool
     agreed: Wish | None
     """What somebody agreed to at an earlier start."""
@@ -43,7 +43,7 @@ class Spending(Struct, frozen=True):
             found.append(self._judged("money of the crawl", own, spent_lines([own], self.now)[0], "[stop]"))
         return found
 
-    def _month(self, purse: Purse) -> Check:
+    def _month(self, purse: BudgetStatus) -> Check:
         agreed = "" if self.is_agreed else f"; {self._consent()}"
         return self._judged(
             "money", purse, f"{month_words(purse, self.now)}, at {in_a_sentence()}{agreed}", "[service]"
@@ -54,7 +54,7 @@ class Spending(Struct, frozen=True):
             return "nobody has agreed to it yet: the first start asks, or takes --yes"
         return f"so far somebody agreed to {self.agreed.words}: the next start asks, or takes --yes"
 
-    def _judged(self, name: str, purse: Purse, found: str, where: str) -> Check:
+    def _judged(self, name: str, purse: BudgetStatus, found: str, where: str) -> Check:
         if purse.allowed is not None and purse.spent >= purse.allowed * _NEARLY:
             return Check(name, WARNING, found, f"hardly anything is left: raise dollars under {where} of the crawl file")
         return Check(name, OK, found)
@@ -77,12 +77,12 @@ async def read_spending(plan: CrawlPlan, clock: Clock | None = None) -> Spending
     return Spending(tuple(mine), is_agreed, agreed, clock.now())
 
 
-def _allowed(stored: dict[tuple[bool, str], Purse], *, is_crawl: bool, of: str, dollars: float | None) -> Purse:
-    known = stored.get((is_crawl, of)) or Purse(of=of, is_crawl=is_crawl, spent=0.0, reserved=0.0, allowed=None)
+def _allowed(stored: dict[tuple[bool, str], BudgetStatus], *, is_crawl: bool, of: str, dollars: float | None) -> BudgetStatus:
+    known = stored.get((is_crawl, of)) or BudgetStatus(of=of, is_crawl=is_crawl, spent=0.0, reserved=0.0, allowed=None)
     return structs.replace(known, allowed=dollars)
 
 
-async def _known(plan: CrawlPlan, clock: Clock) -> tuple[Purse, ...]:
+async def _known(plan: CrawlPlan, clock: Clock) -> tuple[BudgetStatus, ...]:
     if not exists(plan.store):
         return ()
     database = await open_database(plan.store, clock)
@@ -90,6 +90,6 @@ async def _known(plan: CrawlPlan, clock: Clock) -> tuple[Purse, ...]:
         if await version_of(database) is None:
             return ()
         async with database.reading() as tx:
-            return purses(await read_all(tx), clock.now())
+            return budget_statuses(await read_buckets(tx), clock.now())
     finally:
         await database.close()

@@ -21,8 +21,8 @@ from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.flows.files.sections.seed_list import SeedQuery
-from bowerbird.limits.booked_ledgers import BookedLedgers
-from bowerbird.limits.purses import purses
+from bowerbird.limits.budget import budget_statuses
+from bowerbird.limits.rate_limits import RateLimits
 from bowerbird.model import CrawlState, Flavour
 from bowerbird.ports import Vault
 from bowerbird.reports.reader import Reader
@@ -42,7 +42,7 @@ class _Known(Struct, frozen=True):
     """Dollars, in all."""
     proved: frozenset[tuple[str, str]] = frozenset()
     """Services that gave a good answer, and the addresses at which they did."""
-    ledgers: BookedLedgers = BookedLedgers()
+    ledgers: RateLimits = RateLimits()
     """What the limits of the servers have left, as far as the store knows."""
 
 
@@ -91,17 +91,17 @@ async def _found(plan: CrawlPlan, outside: Outside) -> _Known:
             workers = await living(tx, plan.name, outside.clock.now())
             ran = await registry.time_run(tx, plan.name)
             # An older store has no purses yet, and its ledgers lack columns.
-            ledgers = BookedLedgers(pace=outside.is_paced)
+            ledgers = RateLimits(pace=outside.is_paced)
             if version == newest():
-                await ledgers.load(tx, outside.clock.now())
-            own = own_purse(purses(ledgers.states().values(), outside.clock.now()), plan.name)
+                await ledgers.load(tx)
+            own = own_purse(budget_statuses(ledgers.buckets().values(), outside.clock.now()), plan.name)
             known = await proved(tx)
         return _Known(await Reader(database).crawl(plan.name), workers, ran, own.spent if own else 0.0, known, ledgers)
     finally:
         await database.close()
 
 
-async def _check_new(plan: CrawlPlan, outside: Outside, ledgers: BookedLedgers) -> dict[str, Survey]:
+async def _check_new(plan: CrawlPlan, outside: Outside, ledgers: RateLimits) -> dict[str, Survey]:
     """Whether a crawl has anything to start from, and somebody to ask; answers what its servers say they are."""
     query = plan.seeds.query
     if not (plan.streams or plan.searches) and next(iter(plan.seeds), None) is None:
@@ -121,10 +121,10 @@ async def _check_new(plan: CrawlPlan, outside: Outside, ledgers: BookedLedgers) 
     return asked
 
 
-def _askable(plan: CrawlPlan, outside: Outside, ledgers: BookedLedgers) -> list[ServicePlan]:
+def _askable(plan: CrawlPlan, outside: Outside, ledgers: RateLimits) -> list[ServicePlan]:
     """The services that may be asked now: one whose limits are used up is there, and waited for as for any limit."""
     now = outside.clock.now()
-    waits = {each.service.name for each in unknown_servers(plan, outside.clock) if ledgers.when(each.charges, now) > now}
+    waits = {each.service.name for each in unknown_servers(plan, outside.clock) if ledgers.available_at(each.charges, now) > now}
     return [each for each in plan.services if each.service.name not in waits]
 
 

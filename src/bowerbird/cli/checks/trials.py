@@ -15,8 +15,7 @@ from bowerbird.crawl.access.trials import BookedTrials, CalledTrials, Candidate,
 from bowerbird.crawl.life import registry
 from bowerbird.errors import CredentialError
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
-from bowerbird.limits.booked_ledgers import BookedLedgers
-from bowerbird.limits.filling import fill, login_charges
+from bowerbird.limits.rate_limits import RateLimits, call_charges, login_charges
 from bowerbird.model import Credential, Outcome
 from bowerbird.ports import Database, StreamProvider, TriedProvider
 from bowerbird.providers import provider, with_limits
@@ -31,7 +30,7 @@ def candidates(plan: CrawlPlan, outside: Outside) -> Iterator[Candidate]:
         for credential in _asking(plan, planned, outside):
             trial = speaks.trial(credential.kind)
             if trial is not None:
-                charges = fill(trial.facet, planned.service.name, credential)
+                charges = call_charges(trial.facet, planned.service.name, credential)
                 yield Candidate(speaks, planned.service, credential, trial.request, charges, names_in(outside.vault))
 
 
@@ -52,14 +51,14 @@ def _listening(plan: CrawlPlan, planned: ServicePlan, outside: Outside) -> Itera
 
 
 async def try_all(
-    plan: CrawlPlan, outside: Outside, database: Database | None, ledgers: BookedLedgers | None, crawl: Crawl | None = None
+    plan: CrawlPlan, outside: Outside, database: Database | None, ledgers: RateLimits | None, crawl: Crawl | None = None
 ) -> list[Tried]:
     """What each credential of the crawl is worth; booked where there is a store, and logged where there is a crawl."""
     logins: BookedLogins | None = None
     trials: BookedTrials | None = None
     if database is not None and ledgers is not None:
         async with database.reading() as tx:
-            await ledgers.load(tx, outside.clock.now())
+            await ledgers.load(tx)
         logins = BookedLogins(database, ledgers, outside.clock, partial(login_charges, outside.vault))
         trials = CountedTrials(database, ledgers, outside.clock)
         if crawl is not None:

@@ -27,7 +27,7 @@ from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import BowerbirdError
 from bowerbird.export.rows.endings import whole_format
 from bowerbird.flows.files.crawl_file import CrawlPlan
-from bowerbird.limits.purses import is_spent
+from bowerbird.limits.budget import is_spent
 from bowerbird.model import Arrival, CrawlState
 from bowerbird.ports import Clock, Database, Store, Vault
 from bowerbird.reports.browsing.results import Line, ResultReader

@@ -24,7 +24,7 @@ from bowerbird.clock import RealClock
 from bowerbird.errors import Busy, DiskFull, UserError
 from bowerbird.export.rows.endings import whole_format
 from bowerbird.export.rows.files import format_of
-from bowerbird.limits.purses import is_spent
+from bowerbird.limits.budget import is_spent
 from bowerbird.model import TRAITS, CrawlState
 from bowerbird.reports.status.money import own_purse, spent_values
 from bowerbird.settings import load_settings

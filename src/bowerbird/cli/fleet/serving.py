@@ -25,8 +25,8 @@ from bowerbird.crawl.process.stop_rules import StopRules
 from bowerbird.crawl.process.workers.running import check_upgrade
 from bowerbird.errors import Busy, CredentialError, DiskFull, UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan
-from bowerbird.limits.filling import login_charges, renewal_charges
-from bowerbird.limits.keys.offered import known_vault
+from bowerbird.limits.credentials import CombinedVault
+from bowerbird.limits.rate_limits import login_charges, renewal_charges
 from bowerbird.model import CrawlState
 from bowerbird.remote.bodies import Sizes
 from bowerbird.remote.coordinator import Opened
@@ -190,7 +190,9 @@ class _Sitting:
     def _logins(self, crawl: Crawl) -> BookedLogins:
         """The account of logins that workers make, in the database as that of everybody else."""
         outside = self._service.outside
-        vault = known_vault(outside.vault, tuple(self._desk.credentials.values()), makes_calls=outside.participation.makes_calls)
+        vault = CombinedVault(
+            outside.vault if outside.participation.makes_calls else None, tuple(self._desk.credentials.values())
+        )
         charges = partial(login_charges, vault), partial(renewal_charges, vault)
         return BookedLogins(crawl.database, crawl.ledgers, self._clock, *charges)
 

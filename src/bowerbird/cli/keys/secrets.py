@@ -9,7 +9,7 @@ from typing import TextIO
 import typer
 
 from bowerbird.errors import CredentialError
-from bowerbird.limits.keys.fields import check_kind, checked, complete, fields_of_other, needed, required_fields
+from bowerbird.limits.credentials import FIELDS, checked_value, complete_secret, needed_fields, other_kind, required_fields
 from bowerbird.model.networks.traits import Fields
 from bowerbird.settings import SECRET_PREFIX, secret_from_environment
 
@@ -19,16 +19,14 @@ _MOST_INPUT = 64 * 1024
 def read_secret(provider: str, kind: str, *, from_stdin: bool) -> dict[str, str]:
     """One complete set of fields for this kind of credential."""
     choices = required_fields(provider, kind)
-    if from_stdin:
-        read = _parse(sys.stdin, choices)
-        check_kind(read, provider, kind)
-        return complete(read, choices, _ways(choices))
-    given = _from_environment(choices)
-    if given:
-        return complete(given, choices, _ways(choices))
-    check_kind(_from_environment(fields_of_other(provider, kind)), provider, kind)
+    others = FIELDS[provider, other_kind(kind)]
+    given = _parse(sys.stdin, choices) if from_stdin else _from_environment(choices)
+    if not given and any(all(secret_from_environment(name) for name in fields) for fields in others):
+        given = _from_environment(others)
+    if given or from_stdin:
+        return complete_secret(given, provider, kind, _ways(choices))
     if not sys.stdin.isatty():
-        raise CredentialError(f"no secret was given; {needed(choices)}{_ways(choices)}")
+        raise CredentialError(f"no secret was given; {needed_fields(choices)}{_ways(choices)}")
     return {name: _prompt(name) for name in choices[0]}
 
 
@@ -39,7 +37,7 @@ def _from_environment(choices: Fields) -> dict[str, str]:
 
 def _prompt(name: str) -> str:
     value: str = typer.prompt(f"{name} (not shown)", hide_input=True, err=True)
-    return checked(name, value)
+    return checked_value(name, value)
 
 
 def _parse(source: TextIO, choices: Fields) -> dict[str, str]:
@@ -51,7 +49,7 @@ def _parse(source: TextIO, choices: Fields) -> dict[str, str]:
         return {choices[0][0]: lines[0]}
     if not all("=" in line for line in lines):
         raise CredentialError(
-            f"standard input must hold lines of field=value, or one JSON object; {needed(choices)}{_ways(choices)}"
+            f"standard input must hold lines of field=value, or one JSON object; {needed_fields(choices)}{_ways(choices)}"
         )
     return {name.strip(): value.strip() for name, _, value in (line.partition("=") for line in lines)}
 

@@ -37,7 +37,7 @@ def dump_lines(crawl: Crawl, now: datetime) -> Iterator[str]:
         yield f"\n  thread {number}"
         yield from (f"    {line.strip()}" for line in traceback.format_stack(frame)[-6:])
     yield "\nledgers"
-    for name, state in sorted(crawl.ledgers.states().items()):
+    for name, state in sorted(crawl.ledgers.buckets().items()):
         yield f"  {name} {msgspec.json.encode(state).decode()}"
 
 

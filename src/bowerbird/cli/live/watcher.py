@@ -17,9 +17,8 @@ from bowerbird.crawl.process.tally import Tally
 from bowerbird.db.addresses import public
 from bowerbird.errors import Busy, DiskFull
 from bowerbird.flows.flow import Size
-from bowerbird.limits import ledger
-from bowerbird.limits.ledger import LedgerState
-from bowerbird.limits.purses import is_purse, purses
+from bowerbird.limits.bucket import Bucket as BucketState
+from bowerbird.limits.budget import budget_statuses, is_budget
 from bowerbird.model import Charge, CrawlState, ShownState, TaskState
 from bowerbird.ports import Clock
 from bowerbird.reports.keywords.method_counts import MethodCounts, read_method_counts
@@ -111,10 +110,8 @@ class Watcher:
     def _seen(self, now: datetime) -> Glimpse:
         plan, tally = self._crawl.plan, self._crawl.tally
         calls, items = tally.rates(now)
-        accounts = {
-            name: ledger.rolled(state, now) for name, state in self._crawl.ledgers.states().items() if self._is_ours(name)
-        }
-        states = {name: state for name, state in accounts.items() if not is_purse(name)}
+        accounts = {name: state.current(now) for name, state in self._crawl.ledgers.buckets().items() if self._is_ours(name)}
+        states = {name: state for name, state in accounts.items() if not is_budget(name)}
         return Glimpse(
             now=now,
             name=plan.name,
@@ -128,7 +125,7 @@ class Watcher:
             items_per_second=items,
             lanes=tuple(self._lane(use.name) for use in plan.flow.facets if self._is_asked(use.name)),
             buckets=tuple(sorted((_bucket(state, now) for state in states.values()), key=lambda one: one.tightness)),
-            purses=purses(accounts.values(), now),
+            purses=budget_statuses(accounts.values(), now),
             streams=tuple(_ear(each) for each in self._streams),
             keywords=self._keywords,
             doing="; ".join(filter(None, (self._doing(accounts, now), tally.activity))),
@@ -157,7 +154,7 @@ class Watcher:
             is_exact=all(count.is_exact for count in counts),
         )
 
-    def _doing(self, states: Mapping[str, LedgerState], now: datetime) -> str:
+    def _doing(self, states: Mapping[str, BucketState], now: datetime) -> str:
         tally = self._crawl.tally
         if self.ending:
             return self.ending
@@ -199,7 +196,7 @@ class Watcher:
     def _waits(self) -> bool:
         return any(lane.tasks.get(state) for lane in self._lanes for state in _WAITING)
 
-    def _left(self, states: Mapping[str, LedgerState], now: datetime, rates: tuple[float, float]) -> str:
+    def _left(self, states: Mapping[str, BucketState], now: datetime, rates: tuple[float, float]) -> str:
         flow, tally = self._crawl.plan.flow, self._crawl.tally
         elapsed = tally.ran_before + (now - tally.started_at)
         stop = time_to_stop(flow.stop, structs.replace(tally.size(), elapsed=elapsed), rates)
@@ -249,11 +246,11 @@ def _ear(one: StreamReport) -> StreamGlimpse:
     return StreamGlimpse(name=one.name, state=one.state, events=one.events, gaps=one.open_gaps, behind=one.lag)
 
 
-def _bucket(state: LedgerState, now: datetime) -> Bucket:
-    resets = None if state.reset_at is None else ledger.resume_at(state)
+def _bucket(state: BucketState, now: datetime) -> Bucket:
+    resets = None if state.reset_at is None else state.resumes_at
     waits = state.backoff_until if state.backoff_until is not None and state.backoff_until > now else None
     return Bucket(
-        name=state.bucket,
+        name=state.name,
         remaining=max(0, state.available),
         allowance=state.allowance,
         resets_at=resets,
@@ -261,15 +258,17 @@ def _bucket(state: LedgerState, now: datetime) -> Bucket:
     )
 
 
-def _held_back(states: Mapping[str, LedgerState], opens: datetime, now: datetime) -> str:
+def _held_back(states: Mapping[str, BucketState], opens: datetime, now: datetime) -> str:
     """What the next call waits for, by name where one bucket is to blame."""
-    if empty := [state for state in states.values() if is_purse(state.bucket) and ledger.resume_at(state) == opens]:
-        return f"the next month ({month_words(purses(empty, now)[0], now)}; to go on sooner raise dollars under [service])"
-    states = {name: state for name, state in states.items() if not is_purse(name)}
+    if empty := [state for state in states.values() if is_budget(state.name) and state.resumes_at == opens]:
+        return (
+            f"the next month ({month_words(budget_statuses(empty, now)[0], now)}; to go on sooner raise dollars under [service])"
+        )
+    states = {name: state for name, state in states.items() if not is_budget(name)}
     backing_off = [state for state in states.values() if state.backoff_until is not None and state.backoff_until > now]
     if backing_off:
-        return f"the service to recover ({limit_word(backing_off[0].bucket)})"
-    spent = [state.bucket for state in states.values() if state.available <= 0 or ledger.resume_at(state) == opens]
+        return f"the service to recover ({limit_word(backing_off[0].name)})"
+    spent = [state.name for state in states.values() if state.available <= 0 or state.resumes_at == opens]
     if not spent:
         return "its turn, for calls are spread evenly over the time that they are for"
     return f"more {limit_word(spent[0])}" + (f" and {len(spent) - 1} other limits" if len(spent) > 1 else "")

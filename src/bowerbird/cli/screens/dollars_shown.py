@@ -23,7 +23,7 @@ from bowerbird.cli.screens.plan_page import show
 from bowerbird.cli.screens.status_page import show_status
 from bowerbird.cli.which import NamedStore
 from bowerbird.crawl.process.endings import Ending
-from bowerbird.limits.purses import Purse
+from bowerbird.limits.budget import BudgetStatus
 from bowerbird.model import Credential
 from bowerbird.planning.course import Course
 from bowerbird.planning.plan import Plan, figures
@@ -81,11 +81,11 @@ def _printed(work: Callable[[], object]) -> str:
     return printed.getvalue()
 
 
-def _tells(text: str, purses: Sequence[Purse]) -> bool:
+def _tells(text: str, purses: Sequence[BudgetStatus]) -> bool:
     return bool(purses) and all(purse.words in text for purse in purses) and _INTERNAL not in text
 
 
-def _has(values: dict[str, Any], purses: Sequence[Purse]) -> bool:
+def _has(values: dict[str, Any], purses: Sequence[BudgetStatus]) -> bool:
     """Whether what is spent and allowed of each purse stands somewhere in the JSON, under the names that all share."""
     told = {(each["dollars_spent"], each["dollars_allowed"]) for each in _tables(values) if "dollars_spent" in each}
     is_clean = _INTERNAL not in json.dumps(values, default=str)

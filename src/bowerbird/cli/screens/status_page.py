@@ -18,7 +18,7 @@ from bowerbird.crawl.access.how_to_add import renew_line
 from bowerbird.crawl.process.endings import NOTHING_LEFT
 from bowerbird.crawl.process.workers.running import Member
 from bowerbird.crawl.work.bookkeeping import SURVEY
-from bowerbird.limits.purses import is_purse
+from bowerbird.limits.budget import is_budget
 from bowerbird.model import CallState, CrawlState, TaskState
 from bowerbird.reports.counting.counts import Count
 from bowerbird.reports.keywords.method_counts import MethodCounts
@@ -223,7 +223,7 @@ def _show_money(output: Output, page: StatusPage) -> None:
 
 
 def _show_ledgers(output: Output, page: StatusPage) -> None:
-    limits = [one for one in page.status.summary.ledgers if not is_purse(one.bucket)]
+    limits = [one for one in page.status.summary.ledgers if not is_budget(one.bucket)]
     ledgers = sorted(limits, key=lambda one: one.remaining / max(1, one.allowance))
     if not ledgers:
         return

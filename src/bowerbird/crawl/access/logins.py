@@ -8,8 +8,9 @@ from functools import partial
 
 from bowerbird.crawl.process.patience import patiently
 from bowerbird.errors import Taken
+from bowerbird.limits.rate_limits import RateLimits
 from bowerbird.model import Answer, Ask, Charge, Outcome, Page, Service
-from bowerbird.ports import Clock, Database, Ledgers, Provider
+from bowerbird.ports import Clock, Database, Provider
 
 _AGAIN = timedelta(seconds=1)
 LoginCharges = Callable[[str, Provider, Service], Sequence[Charge]]
@@ -27,7 +28,7 @@ class BookedLogins:
     """
 
     def __init__(
-        self, database: Database, ledgers: Ledgers, clock: Clock, charges: LoginCharges, renewals: LoginCharges = _nothing
+        self, database: Database, ledgers: RateLimits, clock: Clock, charges: LoginCharges, renewals: LoginCharges = _nothing
     ) -> None:
         self._database = database
         self._ledgers = ledgers
@@ -36,7 +37,7 @@ class BookedLogins:
 
     def when(self, credential: str, provider: Provider, service: Service, *, renews: bool = False) -> datetime:
         """The earliest time at which the next login, or renewal, may be made: now or later."""
-        return self._ledgers.when(self._charges[renews](credential, provider, service), self._clock.now())
+        return self._ledgers.available_at(self._charges[renews](credential, provider, service), self._clock.now())
 
     async def allowed(self, credential: str, provider: Provider, service: Service, *, renews: bool) -> datetime:
         """The same, asked right before one is made."""
@@ -45,7 +46,7 @@ class BookedLogins:
     async def take(self, credential: str, provider: Provider, service: Service, *, renews: bool) -> datetime:
         """Counts a login, or renewal, that somebody else is about to make, if it is allowed: answers now, or when it will be."""
         charges, now = self._charges[renews](credential, provider, service), self._clock.now()
-        if (at := self._ledgers.when(charges, now)) > now:
+        if (at := self._ledgers.available_at(charges, now)) > now:
             return at
         answer = Answer(status=200, sent_at=now, received_at=now)
         try:
@@ -70,7 +71,7 @@ class BookedLogins:
         return outcome
 
 
-async def count_made(database: Database, ledgers: Ledgers, charges: Sequence[Charge], page: Page, answer: Answer) -> None:
+async def count_made(database: Database, ledgers: RateLimits, charges: Sequence[Charge], page: Page, answer: Answer) -> None:
     """Takes from the limits what was sent without having been charged, whatever is left: the service has counted it."""
     async with database.transaction() as tx:
         taken = await ledgers.charge(tx, charges, answer.received_at, is_made=True)

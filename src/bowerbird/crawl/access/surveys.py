@@ -19,8 +19,9 @@ from bowerbird.crawl.process.patience import patiently
 from bowerbird.crawl.process.supervisor import fault_words
 from bowerbird.crawl.work.bookkeeping import SURVEY, QueryLog, count_call
 from bowerbird.errors import Taken
+from bowerbird.limits.rate_limits import RateLimits
 from bowerbird.model import Answer, Ask, Charge, Flavour, NotOffered, Outcome, Page, Request, Service
-from bowerbird.ports import Clock, Database, FlavouredProvider, Ledgers, Transaction, Transport
+from bowerbird.ports import Clock, Database, FlavouredProvider, Transaction, Transport
 
 FRESH = timedelta(days=1)
 """A start later than this asks again: servers are upgraded."""
@@ -122,7 +123,7 @@ def merged(known: Flavour, asked: Flavour) -> Flavour:
 class Surveyor:
     """Learns what the servers of a crawl are; its questions are charged like any call without a credential."""
 
-    def __init__(self, database: Database, ledgers: Ledgers, transport: Transport, clock: Clock) -> None:
+    def __init__(self, database: Database, ledgers: RateLimits, transport: Transport, clock: Clock) -> None:
         self._database = database
         self._ledgers = ledgers
         self._transport = transport
@@ -134,7 +135,7 @@ class Surveyor:
         now, name = self._clock.now(), server.service.name
         async with self._database.transaction() as tx:
             await registry.enrol_service(tx, server.service, server.speaks.network)
-            await self._ledgers.load(tx, now)
+            await self._ledgers.load(tx)
             known, is_fresh = await known_flavour(tx, name, now)
             # What it lacked the last time it may have by now.
             is_fresh &= server.speaks.lacks(known).keys().isdisjoint(await left_out_of(tx, name))
@@ -188,7 +189,7 @@ class Surveyor:
     async def _may_ask(self, server: Unknown) -> bool:
         """Waits a moment for the limits, and takes one question from them."""
         now = self._clock.now()
-        at = self._ledgers.when(server.charges, now)
+        at = self._ledgers.available_at(server.charges, now)
         if at - now > PATIENCE:
             return False
         await self._clock.sleep_until(at)

@@ -17,8 +17,9 @@ from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.patience import patiently
 from bowerbird.crawl.work.bookkeeping import SURVEY, QueryLog, Timings, count_call
 from bowerbird.errors import Taken
+from bowerbird.limits.rate_limits import RateLimits
 from bowerbird.model import Answer, Answered, Ask, Call, Charge, Credential, Outcome, Page, Request, Service
-from bowerbird.ports import Clock, Database, Ledgers, Transaction, TriedProvider
+from bowerbird.ports import Clock, Database, Transaction, TriedProvider
 
 _REFUSALS = (Outcome.BAD_TOKEN, Outcome.FORBIDDEN_SCOPE)
 _MOMENT = timedelta(seconds=5)
@@ -123,7 +124,7 @@ class CalledTrials:
     """Implements `BookedTrials` for a crawl: a trial is a call of it, charged and logged before it is sent, lost with its process
     like any other."""
 
-    def __init__(self, database: Database, ledgers: Ledgers, log: QueryLog, crawl: int, clock: Clock) -> None:
+    def __init__(self, database: Database, ledgers: RateLimits, log: QueryLog, crawl: int, clock: Clock) -> None:
         self._database = database
         self._ledgers = ledgers
         self._log = log
@@ -164,7 +165,7 @@ class CalledTrials:
 class CountedTrials:
     """Implements `BookedTrials` where there is a store and no crawl to log anything: counted when the answer is there."""
 
-    def __init__(self, database: Database, ledgers: Ledgers, clock: Clock) -> None:
+    def __init__(self, database: Database, ledgers: RateLimits, clock: Clock) -> None:
         self._database = database
         self._ledgers = ledgers
         self._clock = clock
@@ -178,9 +179,9 @@ class CountedTrials:
         await patiently(counted, self._clock, lambda why, at: None)
 
 
-async def _is_time(ledgers: Ledgers, charges: Sequence[Charge], clock: Clock) -> bool:
+async def _is_time(ledgers: RateLimits, charges: Sequence[Charge], clock: Clock) -> bool:
     """Whether the limits allow a call, if need be after a moment: between two windows nobody knows which one it is."""
-    at = ledgers.when(charges, clock.now())
+    at = ledgers.available_at(charges, clock.now())
     if at - clock.now() > _MOMENT:
         return False
     await clock.sleep_until(at)

@@ -80,7 +80,7 @@ class Life:
             now = books.clock.now()
             ahead = await pull_back(tx, me, now)
             trouble = await note_pulled_back(tx, crawl, ahead, now) if ahead is not None else ""
-            await books.ledgers.load(tx, now)
+            await books.ledgers.load(tx)
             await self._recovery.recover(tx, me, now)
             await books.frontier.revive(tx, list(self._lanes.asked), now)
             row = await registry.read_crawl(tx, crawl)
@@ -112,7 +112,7 @@ class Life:
             for remark in (*woken, *made):
                 await registry.note_error(tx, crawl, remark.part, None, None, remark.words, now)
             # What others have taken and given back since: a stale copy may wait for a call that has long ended.
-            await books.ledgers.load(tx, now)
+            await books.ledgers.load(tx)
             freed = await self._recovery.recover(tx, me, now)
             row = await registry.read_crawl(tx, crawl)
             wishes = await controls.read(tx, crawl, self._me.label)

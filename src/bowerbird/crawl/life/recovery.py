@@ -11,8 +11,9 @@ from datetime import datetime
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.workers.claims import clear_claims
 from bowerbird.crawl.work.bookkeeping import QueryLog
+from bowerbird.limits.rate_limits import RateLimits
 from bowerbird.model import Charge
-from bowerbird.ports import Frontier, Ledgers, Transaction
+from bowerbird.ports import Frontier, Transaction
 
 _LOST = "its worker died before the answer was settled, or its lease ran out"
 
@@ -20,7 +21,7 @@ _LOST = "its worker died before the answer was settled, or its lease ran out"
 class Recovery:
     """Looks for such remains at the start of a process and again and again while it runs."""
 
-    def __init__(self, log: QueryLog, ledgers: Ledgers, frontier: Frontier, crawl: int) -> None:
+    def __init__(self, log: QueryLog, ledgers: RateLimits, frontier: Frontier, crawl: int) -> None:
         self._log = log
         self._ledgers = ledgers
         self._frontier = frontier
@@ -35,7 +36,7 @@ class Recovery:
             # late holds it already, and waits for these.
             if await self._log.lose(tx, call, "lost", _LOST, now):
                 spent += charges
-        await self._ledgers.lost(tx, spent, now)
+        await self._ledgers.lose(tx, spent, now)
         await clear_claims(tx)
         await self._frontier.recover(tx, now)
         freed = await self._ledgers.reconcile(tx, self._log.in_flight, now)

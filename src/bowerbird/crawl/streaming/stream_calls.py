@@ -77,7 +77,7 @@ class StreamLog:
         books = self._books
         held: Sequence[Charge] = self.held
         if report.results and held:
-            held = await books.ledgers.delivered(tx, held, report.results, now, self._stream.charges)
+            held = await books.ledgers.deliver(tx, held, report.results, now, self._stream.charges)
         if not await books.log.brought(tx, self.call, held, report.results, report.new_items, size):
             raise Fenced(f"call {self.call} was declared lost; what its connection still brings is dropped")
         await books.count(tx, report, calls=0)
@@ -161,7 +161,7 @@ class StreamLog:
 
     async def _begin(self, charges: Sequence[Charge], state: StreamState) -> Call | datetime:
         async def work(tx: Transaction, now: datetime) -> tuple[Position, Call] | datetime:
-            at = self._books.ledgers.when(charges, now)
+            at = self._books.ledgers.available_at(charges, now)
             if at > now:
                 return at
             position = await self.advance(tx, Step(state=state), now)
@@ -173,7 +173,7 @@ class StreamLog:
         try:
             begun = await self.write(work)
         except Taken:
-            return self._books.ledgers.when(charges, self._books.clock.now())
+            return self._books.ledgers.available_at(charges, self._books.clock.now())
         if isinstance(begun, datetime):
             return begun
         self._position, lease = begun
@@ -253,7 +253,7 @@ class StreamLog:
             await self._filler.arrange(tx, lease.call, now)
             await self._books.ledgers.settle(tx, lease.charges, Page(reading=said), answer)
             # What was reserved for the posts to come stays so until the connection ends: each of them is paid for.
-            held = tuple(await self._books.ledgers.delivered(tx, metered, 0, now, self._stream.charges))
+            held = tuple(await self._books.ledgers.deliver(tx, metered, 0, now, self._stream.charges))
             if not await self._books.log.opened(tx, lease.call, answer, held):
                 raise Fenced(f"call {lease.call} was declared lost while it was being made")
             return position, held
@@ -273,7 +273,7 @@ class StreamLog:
                 await self._note(tx, lease.call, trouble.outcome, trouble.words, now)
             if not await self._books.log.hung_up(tx, lease.call, trouble.outcome, trouble.words, now):
                 raise Fenced(f"call {lease.call} was declared lost before the connection ended")
-            await self._books.ledgers.delivered(tx, lease.charges, 0, now)
+            await self._books.ledgers.deliver(tx, lease.charges, 0, now)
             await count_call(tx, self._stream.crawl)
             return position
 

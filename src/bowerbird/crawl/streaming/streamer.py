@@ -169,7 +169,7 @@ class Streamer:
 
     def _held_back(self) -> str:
         now, money = self._clock.now(), [charge for charge in self._stream.charges if charge.limit.is_money]
-        return "the limit on connections" if self._ledgers.when(money, now) <= now else "the dollars allowed are spent"
+        return "the limit on connections" if self._ledgers.available_at(money, now) <= now else "the dollars allowed are spent"
 
     async def _while_paused(self) -> None:
         while not self._resumed.is_set():

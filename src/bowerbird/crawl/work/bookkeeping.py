@@ -13,8 +13,9 @@ from msgspec import Struct, structs
 from bowerbird.clock import to_micros
 from bowerbird.crawl.life import registry
 from bowerbird.errors import Fenced
+from bowerbird.limits.rate_limits import RateLimits
 from bowerbird.model import Answer, Answered, Call, CallReport, CallState, Charge, Loss, Outcome
-from bowerbird.ports import Clock, Database, Frontier, Ledgers, Transaction
+from bowerbird.ports import Clock, Database, Frontier, Transaction
 
 LEASE_TIME = timedelta(minutes=3)
 """How long a call may be out before its tasks are given to others."""
@@ -175,7 +176,7 @@ class Bookkeeping(Struct, frozen=True, kw_only=True):
     database: Database
     clock: Clock
     frontier: Frontier
-    ledgers: Ledgers
+    ledgers: RateLimits
     log: QueryLog
 
     async def begin(self, tx: Transaction, lane: int, call: C, now: datetime) -> C:
@@ -209,7 +210,7 @@ class Bookkeeping(Struct, frozen=True, kw_only=True):
         # First the call: of two who end it at the same time, one books it.
         if not await self.log.lose(tx, call.call, loss.outcome, loss.why, now):
             return False
-        await self.ledgers.lost(tx, call.charges, now)
+        await self.ledgers.lose(tx, call.charges, now)
         return True
 
 

@@ -17,8 +17,8 @@ from itertools import count
 
 from msgspec import Struct
 
+from bowerbird.limits.rate_limits import RateLimits
 from bowerbird.model import Charge, Turn
-from bowerbird.ports import Ledgers
 
 
 class Choice(Struct, frozen=True):
@@ -70,7 +70,7 @@ class _Turns:
 class Scheduler:
     """Shares the calls that the ledgers allow between lanes by weight and between credentials by room."""
 
-    def __init__(self, ledgers: Ledgers) -> None:
+    def __init__(self, ledgers: RateLimits) -> None:
         self._ledgers = ledgers
         self._lanes: dict[Turn, _Turns] = {}
         self._users: defaultdict[str, list[_Option]] = defaultdict(list)
@@ -223,12 +223,12 @@ class Scheduler:
             else:
                 option.at = None
                 if len(option.lane.options) > 1:
-                    option.room = self._ledgers.room(option.choice.charges, now)
+                    option.room = self._ledgers.rate(option.choice.charges, now)
                 option.lane.open[option] = None
         self._doubtful.clear()
 
     def _when(self, option: _Option, now: datetime) -> datetime:
-        at = self._ledgers.when(option.choice.charges, now)
+        at = self._ledgers.available_at(option.choice.charges, now)
         return max(at, self._held.get(option.choice.credential, at)) if self._held else at
 
     def _wait(self, option: _Option, at: datetime) -> None:

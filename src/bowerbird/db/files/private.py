@@ -1,11 +1,13 @@
-"""Files that only their owner may read: what people wrote is in them."""
+"""Files that only their owner may read: databases, vaults, keys."""
 
 from __future__ import annotations
 
 import logging
 import os
+import sys
+import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _OWNER_ONLY = 0o600
@@ -38,3 +40,57 @@ def _open_to_others(path: Path) -> Iterator[Path]:
         with suppress(OSError):
             if each.stat().st_mode & _OTHERS:
                 yield each
+
+
+def is_private(path: Path) -> bool:
+    """Return whether only the owner can read or write the file. Windows has no such permission bits."""
+    return os.name != "posix" or path.stat().st_mode & _OTHERS == 0
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Replace a file with permissions 0600. After a crash it has the old content or the new, never a part."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # mkstemp creates the file with 0600: the content is private from its first byte.
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(descriptor)
+        Path(temporary).replace(path)
+    except BaseException:
+        with suppress(OSError):
+            Path(temporary).unlink()
+        raise
+    # Windows cannot open a folder.
+    if os.name == "posix":
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Let one process at a time change the file; wait for the others."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # A separate file: every write replaces the file itself, and a lock on the old one would protect nothing.
+    descriptor = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT, _OWNER_ONLY)
+    try:
+        _lock(descriptor)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(descriptor: int) -> None:
+        msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)
+else:
+    import fcntl
+
+    def _lock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -21,7 +21,7 @@ from bowerbird.evaluate.coverage.run import Order, Outcome, make_world
 from bowerbird.evaluate.coverage.scenes import LOOKUP_WEIGHT, SCENES, TIMELINE_WEIGHT, Budget, Scene, budget
 from bowerbird.evaluate.coverage.skyline import Skyline
 from bowerbird.evaluate.coverage.truth import Captured, captured_at
-from bowerbird.limits.ledger import BURST, EARLY
+from bowerbird.limits.bucket import BURST, EARLY
 from bowerbird.model import Arrival, Task, Visit
 from bowerbird.model import Outcome as Answer
 from bowerbird.policies import RankerSetting, ranker

@@ -14,8 +14,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from bowerbird.db.files.private import write_private
 from bowerbird.errors import UserError
-from bowerbird.limits.safe_files import write_private
 from bowerbird.model import NETWORKS
 from bowerbird.model.networks import USER_MARKS
 from bowerbird.reports.blocks.block import Block, text

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from bowerbird.crawl.access.logins import BookedLogins, LoginCharges
 from bowerbird.errors import BowerbirdError, UserError
-from bowerbird.limits.booked_ledgers import BookedLedgers
+from bowerbird.limits.rate_limits import RateLimits
 from bowerbird.model import Due, Service
 from bowerbird.ports import Clock, Database, Provider
 from bowerbird.remote.wire import Login
@@ -25,7 +25,7 @@ class FleetLogins(BookedLogins):
     def __init__(
         self, link: Link, me: Callable[[], int], own: Database, clock: Clock, charges: tuple[LoginCharges, LoginCharges]
     ):
-        super().__init__(own, BookedLedgers(), clock, *charges)
+        super().__init__(own, RateLimits(), clock, *charges)
         self._link = link
         self._me = me
 

@@ -20,7 +20,7 @@ from bowerbird.crawl.process.worker import Worker
 from bowerbird.crawl.process.workers.identity import myself
 from bowerbird.errors import BowerbirdError, Busy, DiskFull, Fenced
 from bowerbird.flows.flow import Stop
-from bowerbird.limits.filling import login_charges, renewal_charges
+from bowerbird.limits.rate_limits import login_charges, renewal_charges
 from bowerbird.model import Answer, CrawlState, Due, Later, Lease, Leased, Nothing, Offer, Service
 from bowerbird.ports import Clock, Database, Part, Provider, Transport, Vault
 from bowerbird.providers import provider

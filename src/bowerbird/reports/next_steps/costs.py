@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator
 
 from bowerbird.crawl.access.needed import channel_of
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
-from bowerbird.limits.filling import fill
-from bowerbird.limits.purses import money_in
+from bowerbird.limits.budget import money_charges
+from bowerbird.limits.rate_limits import call_charges
 from bowerbird.model import Facet
 from bowerbird.providers import provider
 from bowerbird.providers.common.asking.tables import thrifty_facet
@@ -23,7 +23,7 @@ def cheapest(plan: CrawlPlan, planned: ServicePlan, waiting: Collection[tuple[st
     where it asks nothing there."""
     name, budget = planned.service.name, plan.budget_on(planned.service.name)
     facets = list(_asked(plan, planned, {facet for service, facet in waiting if service == name}))
-    charged = [money_in(fill(thrifty_facet(facet, budget.a_call), name, None)) for facet in facets]
+    charged = [money_charges(call_charges(thrifty_facet(facet, budget.a_call), name, None)) for facet in facets]
     return min((sum(each.amount for each in charges) for charges in charged), default=None)
 
 

@@ -12,7 +12,7 @@ from bowerbird.crawl.life.plan_versions import differences, document
 from bowerbird.crawl.process.endings import GIVEN_UP, NOTHING_LEFT
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.flows.flow import Size
-from bowerbird.limits.purses import SPENT, Purse
+from bowerbird.limits.budget import SPENT, BudgetStatus
 from bowerbird.model import CrawlState
 from bowerbird.model.money import dollars, in_dollars, thousandths
 from bowerbird.model.times import span
@@ -35,7 +35,7 @@ class Ended(Struct, frozen=True, kw_only=True):
     size: Size = Size()
     waiting: frozenset[tuple[str, str]] = frozenset()
     """Services and facets that have questions left."""
-    purses: tuple[Purse, ...] = ()
+    purses: tuple[BudgetStatus, ...] = ()
     agreed: Wish | None = None
     left_out: tuple[NotAsked, ...] = ()
     followed: Mapping[str, Any] | None = None
@@ -129,7 +129,7 @@ def _months(plan: CrawlPlan, ended: Ended, file: str) -> Iterator[str]:
             )
 
 
-def _is_used_up(plan: CrawlPlan, planned: ServicePlan, purse: Purse, ended: Ended) -> bool:
+def _is_used_up(plan: CrawlPlan, planned: ServicePlan, purse: BudgetStatus, ended: Ended) -> bool:
     left = thousandths(planned.dollars) - thousandths(purse.spent) - thousandths(purse.reserved)
     cost = cheapest(plan, planned, ended.waiting)
     return cost is not None and left < cost

@@ -10,8 +10,8 @@ from msgspec import structs
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.life.plan_versions import held
 from bowerbird.flows.flow import Size
-from bowerbird.limits.purses import purses
-from bowerbird.limits.rows import read_all
+from bowerbird.limits.budget import budget_statuses
+from bowerbird.limits.rate_limits import read_buckets
 from bowerbird.model import TaskState
 from bowerbird.ports import Transaction
 from bowerbird.reports.next_steps.again import Again
@@ -34,7 +34,7 @@ async def read_ended(tx: Transaction, crawl: CrawlReport, lanes: tuple[LaneRepor
         reason=crawl.reason or "",
         size=structs.replace(size, elapsed=await registry.time_run(tx, crawl.name)),
         waiting=frozenset((lane.service, lane.facet) for lane in own if _has_questions(lane)),
-        purses=purses(await read_all(tx), now),
+        purses=budget_statuses(await read_buckets(tx), now),
         agreed=await read_agreed(tx, crawl.name),
         followed=known.document if known and row.calls else None,
         left_out=tuple(await read_left_out(tx, crawl.name)),

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from bowerbird.crawl.access.how_to_add import renew_line
 from bowerbird.crawl.process.endings import NOTHING_LEFT
-from bowerbird.limits.purses import Purse
+from bowerbird.limits.budget import BudgetStatus
 from bowerbird.model import CrawlState, Outcome
 from bowerbird.model.command_lines import command_line
 from bowerbird.model.times import span
@@ -128,7 +128,7 @@ def _money(status: Status) -> Iterator[Need]:
             )  # fmt: skip
 
 
-def _whose(purse: Purse) -> str:
+def _whose(purse: BudgetStatus) -> str:
     return f"The crawl {purse.of}" if purse.is_crawl else f"This month {purse.of}"
 
 

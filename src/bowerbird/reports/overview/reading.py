@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from bowerbird.db.moment import one_moment
-from bowerbird.limits.purses import is_purse
+from bowerbird.limits.budget import is_budget
 from bowerbird.model import CrawlState, ShownState, TaskState
 from bowerbird.model.money import in_dollars, thousandths
 from bowerbird.ports import Database, Transaction
@@ -154,7 +154,7 @@ async def read_rate(tx: Transaction, crawl: int, begun: datetime, now: datetime)
 
 
 def _limits(status: Status) -> list[Limit]:
-    ledgers = [one for one in status.summary.ledgers if not is_purse(one.bucket)]
+    ledgers = [one for one in status.summary.ledgers if not is_budget(one.bucket)]
     names = limit_words(one.bucket for one in ledgers)
     found = [_limit(one, names[one.bucket], status.now) for one in ledgers]
     return sorted(found, key=lambda limit: (limit.share, limit.name))

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from bowerbird.flows.flow import Size
-from bowerbird.limits.purses import Purse
+from bowerbird.limits.budget import BudgetStatus
 from bowerbird.model import ShownState, StreamState
 from bowerbird.reports.keywords.method_counts import MethodCounts
 from bowerbird.reports.status.money import month_values, spent_values
@@ -69,7 +69,7 @@ class Glimpse(Struct, frozen=True, kw_only=True):
     lanes: tuple[Lane, ...]
     buckets: tuple[Bucket, ...]
     """The tightest first; money is not among them."""
-    purses: tuple[Purse, ...] = ()
+    purses: tuple[BudgetStatus, ...] = ()
     """Of the services in this month, and of the crawl."""
     streams: tuple[StreamGlimpse, ...] = ()
     keywords: tuple[MethodCounts, ...] = ()

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.workers.running import Member, living
-from bowerbird.limits.purses import Purse, purses
-from bowerbird.limits.rows import read_all
+from bowerbird.limits.budget import BudgetStatus, budget_statuses
+from bowerbird.limits.rate_limits import read_buckets
 from bowerbird.ports import Database
 from bowerbird.reports.counting.counts import EXACT
 from bowerbird.reports.keywords.method_counts import MethodCounts, read_method_counts
@@ -34,7 +34,7 @@ class Status(Struct, frozen=True, kw_only=True):
     streams: tuple[StreamReport, ...] = ()
     gaps: tuple[GapReport, ...] = ()
     """The newest first."""
-    purses: tuple[Purse, ...] = ()
+    purses: tuple[BudgetStatus, ...] = ()
     left_alone: dict[int, int] = {}
     """By crawl: how many of its seeds asked not to be collected."""
     left_out: tuple[NotAsked, ...] = ()
@@ -60,7 +60,7 @@ async def read_status(
             health=health,
             streams=await read_streams(tx),
             gaps=await read_gaps(tx),
-            purses=purses(await read_all(tx), now),
+            purses=budget_statuses(await read_buckets(tx), now),
             left_alone=await registry.left_alone(tx),
             left_out=tuple(await read_left_out(tx)),
             keywords=tuple(await read_method_counts(tx)),

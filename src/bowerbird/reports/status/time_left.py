@@ -9,8 +9,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from bowerbird.flows.flow import Flow, Size, Stop
-from bowerbird.limits import ledger
-from bowerbird.limits.ledger import LedgerState
+from bowerbird.limits.bucket import Bucket, new_bucket
 from bowerbird.model import Charge
 
 _FAR = timedelta(days=3650)
@@ -28,7 +27,7 @@ def never_ends(flow: Flow) -> bool:
     return any(use.comes_round for use in flow.facets)
 
 
-def backlog_time(loads: Sequence[Load], states: Mapping[str, LedgerState], now: datetime) -> timedelta:
+def backlog_time(loads: Sequence[Load], states: Mapping[str, Bucket], now: datetime) -> timedelta:
     """The least time the buckets need for everything that waits now; lists that turn out longer take more."""
     wanted: defaultdict[str, float] = defaultdict(float)
     limits: dict[str, Charge] = {}
@@ -42,10 +41,10 @@ def backlog_time(loads: Sequence[Load], states: Mapping[str, LedgerState], now: 
     return min(max(times, default=timedelta(0)), _FAR)
 
 
-def _time(amount: float, charge: Charge, known: LedgerState | None, now: datetime) -> timedelta:
-    state = ledger.rolled(known, now) if known else ledger.opened(charge.bucket, charge.limit, now)
+def _time(amount: float, charge: Charge, known: Bucket | None, now: datetime) -> timedelta:
+    state = known.current(now) if known else new_bucket(charge.bucket, charge.limit, now)
     available = max(0, state.available)
-    left = max(ledger.resume_at(state) - now, timedelta(0)) if state.reset_at is not None else state.window
+    left = max(state.resumes_at - now, timedelta(0)) if state.reset_at is not None else state.window
     if amount <= available:
         return left * (amount / available)
     return min(left + state.window * ((amount - available) / max(1, state.allowance)), _FAR)

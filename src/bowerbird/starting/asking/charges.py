@@ -8,8 +8,8 @@ from bowerbird.crawl.access.credentials import names_in
 from bowerbird.crawl.access.how_to_add import wrong_kind
 from bowerbird.crawl.work.lanes import Lane
 from bowerbird.flows.files.crawl_file import CrawlPlan
-from bowerbird.limits.filling import fill
-from bowerbird.limits.purses import budgeted
+from bowerbird.limits.budget import budget_charges
+from bowerbird.limits.rate_limits import call_charges
 from bowerbird.model import Charge, Credential, Facet, Service
 from bowerbird.ports import TabledProvider, Vault
 from bowerbird.providers.common.asking.tables import thrifty_facet
@@ -21,7 +21,7 @@ Options = Mapping[str | None, tuple[Charge, ...]]
 def paid(facet: Facet, service: Service, credential: Credential | None, plan: CrawlPlan) -> tuple[Charge, ...]:
     """What one call takes from the buckets of the service and, where it costs anything, from the user's purses."""
     budget = plan.budget_on(service.name)
-    return budgeted(facet.name, fill(thrifty_facet(facet, budget.a_call), service.name, credential), budget)
+    return budget_charges(facet.name, call_charges(thrifty_facet(facet, budget.a_call), service.name, credential), budget)
 
 
 def charges_of(lane: Lane, speaks: TabledProvider, credentials: tuple[Credential, ...], plan: CrawlPlan, vault: Vault) -> Options:

@@ -19,7 +19,7 @@ from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.flows.files.sections.stream_plans import StreamPlan
 from bowerbird.flows.flow import FacetUse, Flow
 from bowerbird.keywords.setup import SEARCHES, WITHOUT_STREAM
-from bowerbird.limits.filling import fill
+from bowerbird.limits.rate_limits import call_charges
 from bowerbird.model import Service
 from bowerbird.ports import Clock, FlavouredProvider, TabledProvider, Transaction
 from bowerbird.providers import provider
@@ -118,5 +118,5 @@ def unknown_servers(plan: CrawlPlan, clock: Clock) -> Iterator[Unknown]:
     for planned in plan.services:
         speaks, name = speaking(planned, clock.now), planned.service.name
         if isinstance(speaks, FlavouredProvider):
-            charges = fill(next(iter(speaks.facets_for("none").values())), name, None)
+            charges = call_charges(next(iter(speaks.facets_for("none").values())), name, None)
             yield Unknown(speaks, planned.service, tuple(each for each in charges if not each.limit.only_paged))

@@ -15,9 +15,16 @@ from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.crawl.access.how_to_add import add_line
 from bowerbird.crawl.access.ownership import unbound
 from bowerbird.errors import CredentialError
-from bowerbird.limits.keys.fields import DATABASE, MESSAGE, PROVIDERS, required_fields
-from bowerbird.limits.keys.servers import server_address, servers_named
-from bowerbird.limits.keys.vault_entries import database_entry, how_used, message_entry
+from bowerbird.limits.credentials import (
+    DATABASE,
+    MESSAGE,
+    PROVIDERS,
+    address_entry,
+    crawl_file_line,
+    credential_servers,
+    required_fields,
+    server_address,
+)
 from bowerbird.limits.vault import FileVault
 from bowerbird.model import TRAITS, Credential, Secret
 from bowerbird.model.networks import FIRST
@@ -100,11 +107,11 @@ def add(
     required_fields(provider, kind)
     if provider in (DATABASE, MESSAGE):
         values = read_secret(provider, kind, from_stdin=from_stdin)
-        entry = database_entry(name, values) if provider == DATABASE else message_entry(name, values)
+        entry = address_entry(provider, name, values)
         _add_entry(opened, entry, values, output, replace=replace)
         return
     said = [*(server or ()), *([register_at] if register_at else ())]
-    servers = servers_named(provider, said or (before.servers if before else ()))
+    servers = credential_servers(provider, said or (before.servers if before else ()))
     if register_at is not None:
         _check_registration(provider, opened, name, replace=replace)
         fresh = register(server_address(register_at, "--register"), kind, settings, output, from_stdin=from_stdin)
@@ -132,7 +139,7 @@ def _tried(credential: Credential, vault: FileVault, settings: Settings) -> str:
 
 def _add_entry(vault: FileVault, entry: Credential, values: dict[str, str], output: Output, *, replace: bool) -> None:
     vault.add(entry, Secret(name=entry.name, values=values), replace=replace)
-    output.line(f"Added {entry.name} to {vault.path} ({_seal(vault)}). {how_used(entry)}")
+    output.line(f"Added {entry.name} to {vault.path} ({_seal(vault)}). {crawl_file_line(entry)}")
     output.result({"added": entry.name, "vault": vault.path, "has_password": vault.has_password, "servers": entry.servers})
 
 
@@ -143,7 +150,7 @@ def bind(name: NameArgument, server: ServerOption = None, vault: VaultOption = N
     provider = opened.credential(name).provider
     if not server:
         raise CredentialError("say to which server it belongs, with --server and the address of the one that gave it out")
-    bound = opened.bind(name, servers_named(provider, server))
+    bound = opened.bind(name, credential_servers(provider, server))
     output.line(f"{name} is now sent to {_places(bound)} only.")
     output.result({"bound": name, "servers": bound.home, "vault": opened.path})
 

@@ -14,7 +14,7 @@ from bowerbird.cli.screens.sample_page import figure_values
 from bowerbird.cli.screens.status_page import StatusPage, show_status
 from bowerbird.cli.which import NamedStore, StoreArgument, crawl_of_file, find_store, read_store
 from bowerbird.clock import RealClock
-from bowerbird.limits.purses import is_purse
+from bowerbird.limits.budget import is_budget
 from bowerbird.ports import Clock
 from bowerbird.reports.next_steps.again import vaults_of
 from bowerbird.reports.status.health import Refusal
@@ -67,7 +67,7 @@ def status_values(place: NamedStore, page: StatusPage) -> dict[str, Any]:
         crawl |= spent_values(status.purses, crawl["name"])
         crawl |= page.steps[crawl["name"]].values()
         crawl["seeds_left_alone"] = status.left_alone.get(crawl["crawl"], 0)
-    summary["ledgers"] = [each for each in summary["ledgers"] if not is_purse(each["bucket"])]
+    summary["ledgers"] = [each for each in summary["ledgers"] if not is_budget(each["bucket"])]
     summary["months"] = month_values(status.purses)
     health: dict[str, Any] = msgspec.to_builtins(status.health)
     parts = {

@@ -6,10 +6,9 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from bowerbird.limits import ledger
-from bowerbird.limits.ledger import LedgerState
-from bowerbird.limits.purses import Purse, is_purse, purses
-from bowerbird.limits.rows import read_all
+from bowerbird.limits.bucket import Bucket
+from bowerbird.limits.budget import BudgetStatus, budget_statuses, is_budget
+from bowerbird.limits.rate_limits import read_buckets
 from bowerbird.ports import Transaction
 from bowerbird.reports.status.health import Refusal, read_refusals
 from bowerbird.reports.status.limit_names import limit_words
@@ -42,28 +41,29 @@ class Limits(Struct, frozen=True, kw_only=True):
 
     windows: list[Window]
     """The tightest first."""
-    purses: list[Purse]
+    purses: list[BudgetStatus]
     refusals: list[Refusal]
     at: datetime
 
 
 async def read_limits(tx: Transaction, crawl: str, services: set[str], now: datetime) -> Limits:
-    states = [state for state in await read_all(tx) if state.bucket.partition("/")[0] in services]
-    buckets = [ledger.rolled(state, now) for state in states if not is_purse(state.bucket)]
-    named = limit_words(state.bucket for state in buckets)
-    windows = [_window(state, named[state.bucket], now) for state in buckets]
-    money = [purse for purse in purses(await read_all(tx), now) if purse.of in services or (purse.is_crawl and purse.of == crawl)]
+    states = [state for state in await read_buckets(tx) if state.name.partition("/")[0] in services]
+    buckets = [state.current(now) for state in states if not is_budget(state.name)]
+    named = limit_words(state.name for state in buckets)
+    windows = [_window(state, named[state.name], now) for state in buckets]
+    budgets = budget_statuses(await read_buckets(tx), now)
+    money = [each for each in budgets if each.of in services or (each.is_crawl and each.of == crawl)]
     refusals = [refusal for refusal in await read_refusals(tx) if refusal.service in services]
     return Limits(windows=sorted(windows, key=lambda each: (-each.share, each.words)), purses=money, refusals=refusals, at=now)
 
 
-def _window(state: LedgerState, words: str, now: datetime) -> Window:
-    resets = None if state.reset_at is None else ledger.resume_at(state)
+def _window(state: Bucket, words: str, now: datetime) -> Window:
+    resets = None if state.reset_at is None else state.resumes_at
     waits = state.backoff_until if state.backoff_until is not None and state.backoff_until > now else None
     passed = None if resets is None else min(1.0, max(0.0, 1 - (resets - now) / state.window))
     return Window(
         words=words,
-        service=state.bucket.partition("/")[0],
+        service=state.name.partition("/")[0],
         allowance=state.allowance,
         used=state.allowance - max(0, state.available),
         in_flight=state.in_flight,

@@ -13,19 +13,19 @@ from bowerbird.crawl.access.how_to_add import login_at
 from bowerbird.db import open_database
 from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import BowerbirdError, CredentialError, UserError
-from bowerbird.limits.keys.fields import (
+from bowerbird.limits.credentials import (
     ADDRESS,
     DATABASE,
     FIELDS,
     KINDS,
     MESSAGE,
     PROVIDERS,
-    check_kind,
-    complete,
+    address_entry,
+    complete_secret,
+    crawl_file_line,
+    credential_servers,
     required_fields,
 )
-from bowerbird.limits.keys.servers import servers_named
-from bowerbird.limits.keys.vault_entries import database_entry, how_used, message_entry
 from bowerbird.model import TRAITS, Credential, Secret
 from bowerbird.model.networks import FIRST
 from bowerbird.starting.trying import told_of
@@ -70,9 +70,9 @@ def routes(desk: Desk) -> list[BaseRoute]:
 
         async def do() -> str:
             values = {ADDRESS: _address(form)}
-            entry = database_entry(name, values)
+            entry = address_entry(DATABASE, name, values)
             await asyncio.to_thread(desk.vault.add, entry, Secret(name=name, values=values))
-            return f"{name} is in the vault, with its password. {how_used(entry)}"
+            return f"{name} is in the vault, with its password. {crawl_file_line(entry)}"
 
         return desk.back("/steering/credentials", await site.act(request, "add database", name, do))
 
@@ -137,10 +137,10 @@ def _added(desk: Desk, form: Form, name: str) -> str:
     provider, kind = text(form, "provider"), text(form, "kind") or "user"
     values = _values(form, provider, kind)
     if provider == MESSAGE:
-        entry = message_entry(name, values)
+        entry = address_entry(MESSAGE, name, values)
         desk.vault.add(entry, Secret(name=name, values=values))
-        return f"{name} is in the vault. {how_used(entry)}"
-    servers = servers_named(provider, [server] if (server := text(form, "server")) else ())
+        return f"{name} is in the vault. {crawl_file_line(entry)}"
+    servers = credential_servers(provider, [server] if (server := text(form, "server")) else ())
     account = text(form, "account") or name
     credential = Credential(name=name, provider=provider, kind=kind, account=account, app=text(form, "app"), servers=servers)
     desk.vault.add(credential, Secret(name=name, values=values))
@@ -154,7 +154,7 @@ def _replaced(desk: Desk, form: Form, name: str) -> str:
     values = {ADDRESS: _address(form)} if before.provider == DATABASE else _values(form, before.provider, before.kind)
     entry = before
     if before.provider in (DATABASE, MESSAGE):
-        entry = (database_entry if before.provider == DATABASE else message_entry)(name, values)
+        entry = address_entry(before.provider, name, values)
     desk.vault.add(entry, Secret(name=name, values=values), replace=True)
     return f"{name} has its new secret; the old one is no longer in the vault. Test it once."
 
@@ -162,8 +162,7 @@ def _replaced(desk: Desk, form: Form, name: str) -> str:
 def _values(form: Form, provider: str, kind: str) -> dict[str, str]:
     """The secret that a form holds, checked; raises where a field is missing, or all of them are of the other kind."""
     given = {field: text(form, f"secret_{field}", _SECRET) for choice in required_fields(provider, kind) for field in choice}
-    check_kind({field: value for field, value in given.items() if value}, provider, kind)
-    return complete(given, FIELDS[provider, kind])
+    return complete_secret(given, provider, kind)
 
 
 def _address(form: Form) -> str:

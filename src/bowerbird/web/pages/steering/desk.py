@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 
 from bowerbird.db.addresses import is_postgres, public
 from bowerbird.errors import CredentialError, UserError
-from bowerbird.limits.keys.fields import ADDRESS, DATABASE
+from bowerbird.limits.credentials import ADDRESS, DATABASE
 from bowerbird.limits.vault import FileVault
 from bowerbird.settings import Settings, load_settings
 from bowerbird.steering.files import CrawlFiles, folder_for
@@ -68,7 +68,7 @@ class Desk:
 
     @cached_property
     def processes(self) -> Processes:
-        return Processes(self.vault.path, self.vault.typed_password)
+        return Processes(self.vault.path, self.vault.password)
 
     def store_written(self) -> str:
         """How a crawl file names this store: never with a password."""

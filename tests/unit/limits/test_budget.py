@@ -8,8 +8,8 @@ import pytest
 from msgspec import structs
 
 from bowerbird.errors import UserError
-from bowerbird.limits import ledger
-from bowerbird.limits.purses import Purse, budgeted, purses
+from bowerbird.limits.bucket import FOREVER, Bucket, new_bucket
+from bowerbird.limits.budget import BudgetStatus, budget_charges, budget_statuses
 from bowerbird.model import Charge, Limit, WindowKind
 from bowerbird.model.money import Budget, in_dollars, thousandths
 
@@ -40,7 +40,9 @@ def test_a_ledger_never_counts_more_than_was_written(written: float, counted: in
 
 
 def test_what_costs_money_is_taken_from_the_month_and_from_the_crawl() -> None:
-    taken = budgeted("followers", [Charge(CALLS.bucket, 1, CALLS), Charge(MONEY.bucket, 500, MONEY, payer="x/app:mine")], BUDGET)
+    taken = budget_charges(
+        "followers", [Charge(CALLS.bucket, 1, CALLS), Charge(MONEY.bucket, 500, MONEY, payer="x/app:mine")], BUDGET
+    )
     assert [(each.bucket, each.amount, each.limit.allowance) for each in taken] == [
         ("x/mine/followers", 1, 15),
         ("x/money", 500, 25_000),
@@ -50,47 +52,47 @@ def test_what_costs_money_is_taken_from_the_month_and_from_the_crawl() -> None:
 
 
 def test_a_call_that_could_never_be_paid_for_is_named_at_the_start() -> None:
-    with pytest.raises(UserError, match=r"one call of followers may cost \$2.50, and only \$2.00 may be spent: raise dollars"):
-        budgeted("followers", [Charge(MONEY.bucket, 2_500, MONEY)], BUDGET)
+    with pytest.raises(UserError, match=r"may cost \$2.50, but the budget is \$2.00"):
+        budget_charges("followers", [Charge(MONEY.bucket, 2_500, MONEY)], BUDGET)
 
 
 def test_a_budget_is_good_for_twenty_calls() -> None:
     assert BUDGET.a_call == 100
 
 
-def spent(bucket: str, kind: WindowKind, allowance: int, *, gone: int, under_way: int = 0) -> ledger.LedgerState:
-    state = ledger.opened(bucket, structs.replace(MONEY, kind=kind, allowance=allowance), NOW)
+def spent(bucket: str, kind: WindowKind, allowance: int, *, gone: int, under_way: int = 0) -> Bucket:
+    state = new_bucket(bucket, structs.replace(MONEY, kind=kind, allowance=allowance), NOW)
     return structs.replace(state, remaining=allowance - gone, in_flight=under_way, is_probing=False)
 
 
 def test_purses_are_found_among_the_ledgers_and_speak_dollars() -> None:
     states = [
-        ledger.opened(CALLS.bucket, CALLS, NOW),
+        new_bucket(CALLS.bucket, CALLS, NOW),
         spent("crawl:topic/money", WindowKind.EVER, 10**12, gone=1_970),
         spent("x/money", WindowKind.MONTH, 10_000, gone=9_940, under_way=50),
     ]
-    month, crawl = purses(states, NOW)
+    month, crawl = budget_statuses(states, NOW)
     assert (month.of, month.spent, month.allowed, month.reserved, month.words) == ("x", 9.94, 10.0, 0.05, "$9.94 of $10.00")
-    assert crawl == Purse(of="topic", is_crawl=True, spent=1.97, reserved=0.0, allowed=None)
+    assert crawl == BudgetStatus(of="topic", is_crawl=True, spent=1.97, reserved=0.0, allowed=None)
     assert month.resets_at == datetime(2026, 12, 1, tzinfo=UTC)
 
 
 def test_a_new_month_fills_the_purse_of_a_service_but_never_that_of_a_crawl() -> None:
     states = [spent("x/money", WindowKind.MONTH, 10_000, gone=9_000), spent("crawl:a/money", WindowKind.EVER, 5_000, gone=4_000)]
     later = NOW + timedelta(days=400)
-    assert [each.spent for each in purses(states, later)] == [0.0, 4.0]
+    assert [each.spent for each in budget_statuses(states, later)] == [0.0, 4.0]
 
 
 def test_a_clock_that_was_set_back_does_not_fill_the_purse_of_a_crawl() -> None:
-    (crawl,) = purses([spent("crawl:a/money", WindowKind.EVER, 5_000, gone=4_000)], NOW - timedelta(days=4_000))
+    (crawl,) = budget_statuses([spent("crawl:a/money", WindowKind.EVER, 5_000, gone=4_000)], NOW - timedelta(days=4_000))
     assert crawl.spent == 4.0
 
 
 def test_what_is_under_way_may_come_back_and_is_waited_for_but_what_is_spent_is_not() -> None:
     state = spent("crawl:a/money", WindowKind.EVER, 1_000, gone=800, under_way=150)
-    assert ledger.when(state, 50, NOW) == NOW
-    assert ledger.when(state, 200, NOW) == NOW + timedelta(seconds=30)
-    assert ledger.when(state, 201, NOW) >= ledger.FOREVER
+    assert state.available_at(50, NOW) == NOW
+    assert state.available_at(200, NOW) == NOW + timedelta(seconds=30)
+    assert state.available_at(201, NOW) >= FOREVER
 
 
 def test_a_small_run_of_a_crawl_that_has_spent_much_makes_small_calls() -> None:

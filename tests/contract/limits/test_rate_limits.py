@@ -7,8 +7,8 @@ from msgspec import structs
 
 from bowerbird.clock import RealClock
 from bowerbird.errors import Taken
-from bowerbird.limits import ledger, rows
-from bowerbird.limits.booked_ledgers import BookedLedgers
+from bowerbird.limits.bucket import new_bucket
+from bowerbird.limits.rate_limits import RateLimits, add_bucket, read_bucket, replace_bucket
 from bowerbird.model import Answer, Charge, Limit, Outcome, Page, Reading, WindowKind
 from bowerbird.planning.booking import book, lend
 from bowerbird.ports import Database
@@ -24,13 +24,13 @@ def charge(bucket: str = "token", allowance: int = 5) -> Charge:
     return Charge(bucket, 1, Limit(bucket=bucket, allowance=allowance, window=QUARTER))
 
 
-async def spend(database: Database, ledgers: BookedLedgers, *charges: Charge, now: datetime = NOW) -> list[Charge]:
+async def spend(database: Database, ledgers: RateLimits, *charges: Charge, now: datetime = NOW) -> list[Charge]:
     async with database.transaction() as tx:
         return list(await ledgers.charge(tx, charges, now))
 
 
 async def settle(
-    database: Database, ledgers: BookedLedgers, charges: list[Charge], remaining: int | None, outcome: Outcome = Outcome.OK
+    database: Database, ledgers: RateLimits, charges: list[Charge], remaining: int | None, outcome: Outcome = Outcome.OK
 ) -> None:
     answer = Answer(status=200, headers=HEADERS, sent_at=NOW, received_at=NOW)
     reading = None if remaining is None else Reading(charges[0].limit.allowance, remaining, RESET)
@@ -38,11 +38,11 @@ async def settle(
         await ledgers.settle(tx, charges, Page(outcome=outcome, reading=reading, results=1), answer)
 
 
-async def reloaded(database: Database) -> BookedLedgers:
+async def reloaded(database: Database) -> RateLimits:
     """The ledgers of another process, or of this one after a restart."""
-    ledgers = BookedLedgers(pace=False)
+    ledgers = RateLimits(pace=False)
     async with database.transaction() as tx:
-        await ledgers.load(tx, NOW)
+        await ledgers.load(tx)
     return ledgers
 
 
@@ -51,8 +51,8 @@ async def test_everything_known_of_a_bucket_survives_a_restart(database: Databas
     await settle(database, ledgers, await spend(database, ledgers, charge()), 3)
     await spend(database, ledgers, charge())
     again = await reloaded(database)
-    assert again.states() == ledgers.states()
-    assert again.states()["token"].offset is not None
+    assert again.buckets() == ledgers.buckets()
+    assert again.buckets()["token"].offset is not None
 
 
 async def test_what_changes_seldom_survives_a_restart_too(database: Database) -> None:
@@ -62,11 +62,11 @@ async def test_what_changes_seldom_survives_a_restart_too(database: Database) ->
         async with database.transaction() as tx:
             taken = list(await ledgers.charge(tx, [charge()], NOW, is_made=True))
         await settle(database, ledgers, taken, None, outcome)
-        assert (await reloaded(database)).states() == ledgers.states()
-    assert ledgers.states()["token"].refused == 1
+        assert (await reloaded(database)).buckets() == ledgers.buckets()
+    assert ledgers.buckets()["token"].refused == 1
     await spend(database, ledgers, longer, now=NOW + timedelta(days=1))
-    assert (await reloaded(database)).states() == ledgers.states()
-    assert ledgers.states()["token"].window == 2 * QUARTER
+    assert (await reloaded(database)).buckets() == ledgers.buckets()
+    assert ledgers.buckets()["token"].window == 2 * QUARTER
 
 
 async def test_an_allowance_that_the_user_lowers_binds_from_the_next_start_whatever_the_server_says(database: Database) -> None:
@@ -74,24 +74,24 @@ async def test_an_allowance_that_the_user_lowers_binds_from_the_next_start_whate
     await settle(database, ledgers, await spend(database, ledgers, charge()), 4)
     own = Charge("token", 1, Limit(bucket="token", allowance=2, window=QUARTER, published=5))
     again = await reloaded(database)
-    assert again.when([own], NOW) == NOW
+    assert again.available_at([own], NOW) == NOW
     await settle(database, again, await spend(database, again, own), 4)
-    assert again.when([own], NOW) > NOW + timedelta(minutes=13)
-    assert (await reloaded(database)).states()["token"].allowance == 2
+    assert again.available_at([own], NOW) > NOW + timedelta(minutes=13)
+    assert (await reloaded(database)).buckets()["token"].allowance == 2
 
 
 async def test_a_call_is_in_the_database_before_it_is_made(database: Database) -> None:
     ledgers = await reloaded(database)
     await spend(database, ledgers, charge())
-    assert (await reloaded(database)).states()["token"].in_flight == 1
+    assert (await reloaded(database)).buckets()["token"].in_flight == 1
 
 
 async def test_a_call_that_died_with_its_worker_counts_as_spent(database: Database) -> None:
     charges = await spend(database, await reloaded(database), charge())
     ledgers = await reloaded(database)
     async with database.transaction() as tx:
-        await ledgers.lost(tx, charges, NOW)
-    state = (await reloaded(database)).states()["token"]
+        await ledgers.lose(tx, charges, NOW)
+    state = (await reloaded(database)).buckets()["token"]
     assert (state.remaining, state.in_flight) == (4, 0)
 
 
@@ -99,14 +99,14 @@ async def test_a_call_waits_for_the_latest_of_its_buckets(database: Database) ->
     ledgers = await reloaded(database)
     narrow, wide = charge("narrow", 1), charge("wide", 100)
     await settle(database, ledgers, await spend(database, ledgers, narrow, wide), None)
-    assert ledgers.when([wide], NOW) == NOW
-    assert ledgers.when([wide, narrow], NOW) == ledgers.when([narrow], NOW) > RESET
-    assert ledgers.room([wide, narrow], NOW) == 0 < ledgers.room([wide], NOW)
+    assert ledgers.available_at([wide], NOW) == NOW
+    assert ledgers.available_at([wide, narrow], NOW) == ledgers.available_at([narrow], NOW) > RESET
+    assert ledgers.rate([wide, narrow], NOW) == 0 < ledgers.rate([wide], NOW)
 
 
 async def test_a_call_without_limits_may_always_be_made(database: Database) -> None:
     ledgers = await reloaded(database)
-    assert ledgers.when([], NOW) == NOW
+    assert ledgers.available_at([], NOW) == NOW
     assert await spend(database, ledgers) == []
 
 
@@ -115,10 +115,10 @@ async def test_two_processes_never_take_the_same_call(database: Database) -> Non
     await settle(database, one, await spend(database, one, charge()), 1)
     two = await reloaded(database)
     await spend(database, one, charge())
-    assert two.when([charge()], NOW) == NOW
-    with pytest.raises(Taken, match="taken by another worker"):
+    assert two.available_at([charge()], NOW) == NOW
+    with pytest.raises(Taken, match="Another worker took"):
         await spend(database, two, charge())
-    assert two.when([charge()], NOW) > NOW
+    assert two.available_at([charge()], NOW) > NOW
 
 
 async def test_a_process_with_old_knowledge_settles_all_the_same(database: Database) -> None:
@@ -128,7 +128,7 @@ async def test_a_process_with_old_knowledge_settles_all_the_same(database: Datab
     mine, yours = await spend(database, one, charge()), await spend(database, two, charge())
     await settle(database, one, mine, 3)
     await settle(database, two, yours, 2)
-    state = (await reloaded(database)).states()["token"]
+    state = (await reloaded(database)).buckets()["token"]
     assert (state.remaining, state.in_flight, state.spent) == (2, 0, 3)
 
 
@@ -138,11 +138,11 @@ async def test_a_transaction_that_failed_leaves_no_trace(database: Database) -> 
     with pytest.raises(ZeroDivisionError):
         await _fail_after_charging(database, ledgers)
     await spend(database, ledgers, charge())
-    assert ledgers.states()["token"].in_flight == 1
-    assert (await reloaded(database)).states() == ledgers.states()
+    assert ledgers.buckets()["token"].in_flight == 1
+    assert (await reloaded(database)).buckets() == ledgers.buckets()
 
 
-async def _fail_after_charging(database: Database, ledgers: BookedLedgers) -> None:
+async def _fail_after_charging(database: Database, ledgers: RateLimits) -> None:
     async with database.transaction() as tx:
         await ledgers.charge(tx, [charge()], NOW)
         raise ZeroDivisionError
@@ -154,7 +154,7 @@ async def test_a_bucket_of_a_failed_transaction_is_not_taken_for_a_full_one(data
     with pytest.raises(ZeroDivisionError):
         await _fail_after_charging(database, ledgers)
     await spend(database, await reloaded(database), charge())
-    assert ledgers.when([charge()], NOW) > NOW
+    assert ledgers.available_at([charge()], NOW) > NOW
     with pytest.raises(Taken):
         await spend(database, ledgers, charge())
 
@@ -164,7 +164,7 @@ async def test_a_published_window_that_changed_is_taken_over(database: Database)
     await settle(database, ledgers, await spend(database, ledgers, charge()), 2)
     hourly = Limit(bucket="token", allowance=60, window=timedelta(hours=1), kind=WindowKind.FIRST_CALL)
     await spend(database, ledgers, Charge("token", 1, hourly))
-    state = (await reloaded(database)).states()["token"]
+    state = (await reloaded(database)).buckets()["token"]
     assert (state.allowance, state.window, state.kind) == (60, timedelta(hours=1), WindowKind.FIRST_CALL)
 
 
@@ -174,8 +174,8 @@ async def test_a_bad_answer_backs_off_the_first_bucket_only(database: Database) 
     for name in both:
         await settle(database, ledgers, await spend(database, ledgers, name), None)
     await settle(database, ledgers, await spend(database, ledgers, *both), None, Outcome.OVERLOADED)
-    assert ledgers.when([both[0]], NOW) == NOW + timedelta(seconds=1)
-    assert ledgers.when([both[1]], NOW) == NOW
+    assert ledgers.available_at([both[0]], NOW) == NOW + timedelta(seconds=1)
+    assert ledgers.available_at([both[1]], NOW) == NOW
 
 
 MIDNIGHT = datetime(2026, 1, 6, tzinfo=UTC)
@@ -199,14 +199,14 @@ CAP = Limit(
 )
 
 
-async def pay(database: Database, ledgers: BookedLedgers, *items: str, at: datetime = NOW, app: str = "mine") -> int:
+async def pay(database: Database, ledgers: RateLimits, *items: str, at: datetime = NOW, app: str = "mine") -> int:
     """What is spent after one more call that brought these items."""
     charges = [Charge(each.bucket.replace("mine", app), each.per_result * 5, each) for each in (DOLLARS, CAP)]
     taken = await spend(database, ledgers, *charges, now=at)
     answer = Answer(status=200, sent_at=at, received_at=at + timedelta(seconds=1))
     async with database.transaction() as tx:
         await ledgers.settle(tx, taken, Page(results=len(items), billed=items), answer)
-    cap, money = ledgers.states()[charges[1].bucket].spent, ledgers.states()[charges[0].bucket].spent
+    cap, money = ledgers.buckets()[charges[1].bucket].spent, ledgers.buckets()[charges[0].bucket].spent
     assert money == 10 * cap
     return cap
 
@@ -217,14 +217,14 @@ async def test_an_item_is_paid_once_a_day_whoever_asks_again(database: Database)
     again = await reloaded(database)
     assert await pay(database, again, "user:2", "user:3") == 3
     assert await pay(database, again, "post:3", "user:2", app="other") == 2
-    assert again.states()[DOLLARS.bucket].remaining == 970
+    assert again.buckets()[DOLLARS.bucket].remaining == 970
 
 
 async def test_the_most_a_call_can_cost_is_reserved_until_it_is_settled(database: Database) -> None:
     ledgers = await reloaded(database)
     await pay(database, ledgers, "user:1")
     await spend(database, ledgers, Charge(DOLLARS.bucket, 50, DOLLARS))
-    assert ledgers.states()[DOLLARS.bucket].available == 1000 - 10 - 50
+    assert ledgers.buckets()[DOLLARS.bucket].available == 1000 - 10 - 50
 
 
 async def test_an_item_is_paid_anew_the_next_day_and_yesterday_is_forgotten(database: Database) -> None:
@@ -250,7 +250,7 @@ async def test_a_payment_of_a_transaction_that_failed_is_not_remembered(database
     assert await pay(database, ledgers, "user:1") == 1
 
 
-async def _fail_after_paying(database: Database, ledgers: BookedLedgers) -> None:
+async def _fail_after_paying(database: Database, ledgers: RateLimits) -> None:
     page = Page(results=1, billed=("user:1",))
     async with database.transaction() as tx:
         taken = await ledgers.charge(tx, [Charge(DOLLARS.bucket, 50, DOLLARS)], NOW)
@@ -262,20 +262,20 @@ async def test_what_a_probe_spends_beside_a_running_crawl_is_taken_from_what_tha
     limit = Limit(bucket="b", allowance=100, window=QUARTER, kind=WindowKind.FIRST_CALL)
     async with open_store(":memory:", RealClock()) as probing:
         async with database.transaction() as tx:
-            await rows.add(tx, ledger.charged(ledger.opened("b", limit, NOW), 7, NOW))
+            await add_bucket(tx, new_bucket("b", limit, NOW).charge(7, NOW))
             await tx.execute("insert into bills (payer, day, item) values ('app', 20000, 'post 1')")
         lent = await lend(database, probing)
         async with probing.transaction() as tx:
-            copy = await rows.read(tx, "b")
+            copy = await read_bucket(tx, "b")
             assert copy is not None
             assert (copy.remaining, copy.in_flight) == (93, 0)
             # The probe is interrupted before its answer comes.
-            await rows.replace(tx, copy, ledger.charged(copy, 5, NOW))
-            await rows.add(tx, ledger.opened("new", limit, NOW))
+            await replace_bucket(tx, copy, copy.charge(5, NOW))
+            await add_bucket(tx, new_bucket("new", limit, NOW))
             await tx.execute("insert into bills (payer, day, item) values ('app', 20000, 'post 2')")
         await book(probing, database, lent)
     async with database.reading() as tx:
-        own, new = await rows.read(tx, "b"), await rows.read(tx, "new")
+        own, new = await read_bucket(tx, "b"), await read_bucket(tx, "new")
         bills = [row["item"] for row in await tx.fetch("select item from bills order by item")]
     assert own is not None
     assert (own.remaining, own.in_flight, own.spent) == (95, 7, 12)
@@ -297,21 +297,21 @@ async def test_a_purse_is_raised_and_lowered_with_the_users_word_and_what_was_sp
     ledgers = await reloaded(database)
     await settle(database, ledgers, await spend(database, ledgers, stream(1000)), None)
     more = Charge(PURSE.bucket, 1000, structs.replace(PURSE, allowance=2000))
-    assert ledgers.when([structs.replace(more, amount=1996)], NOW) > NOW
-    assert ledgers.when([structs.replace(more, amount=1995)], NOW) == NOW
+    assert ledgers.available_at([structs.replace(more, amount=1996)], NOW) > NOW
+    assert ledgers.available_at([structs.replace(more, amount=1995)], NOW) == NOW
     await settle(database, ledgers, await spend(database, ledgers, structs.replace(more, amount=995)), None)
-    assert (await reloaded(database)).states()[PURSE.bucket].remaining == 2000 - 10
-    assert ledgers.when([stream(990)], NOW) == NOW
-    assert ledgers.when([stream(991)], NOW) > NOW
+    assert (await reloaded(database)).buckets()[PURSE.bucket].remaining == 2000 - 10
+    assert ledgers.available_at([stream(990)], NOW) == NOW
+    assert ledgers.available_at([stream(991)], NOW) > NOW
 
 
 async def test_two_processes_never_reserve_more_than_the_purse_holds(database: Database) -> None:
     first, second = await reloaded(database), await reloaded(database)
     await spend(database, first, stream(600))
-    with pytest.raises(Taken, match="taken by another worker"):
+    with pytest.raises(Taken, match="Another worker took"):
         await spend(database, second, stream(600))
     await spend(database, second, stream(400))
-    assert (await reloaded(database)).states()[PURSE.bucket].available == 0
+    assert (await reloaded(database)).buckets()[PURSE.bucket].available == 0
 
 
 async def test_what_a_connection_brings_is_paid_out_of_its_reserve_which_is_filled_up_as_long_as_there_is_any(
@@ -321,33 +321,33 @@ async def test_what_a_connection_brings_is_paid_out_of_its_reserve_which_is_fill
     await settle(database, ledgers, await spend(database, ledgers, stream(850)), None)
     held = await spend(database, ledgers, stream())
     async with database.transaction() as tx:
-        held = list(await ledgers.delivered(tx, held, 10, NOW, [stream()]))
-    assert (held[0].amount, ledgers.states()[PURSE.bucket].available) == (100, 1000 - 5 - 50 - 100)
+        held = list(await ledgers.deliver(tx, held, 10, NOW, [stream()]))
+    assert (held[0].amount, ledgers.buckets()[PURSE.bucket].available) == (100, 1000 - 5 - 50 - 100)
     async with database.transaction() as tx:
         await ledgers.charge(tx, [stream(845)], NOW)
-        held = list(await ledgers.delivered(tx, held, 16, NOW, [stream()]))
-    assert (held[0].amount, ledgers.states()[PURSE.bucket].available) == (20, 0), "no more is there to be held"
+        held = list(await ledgers.deliver(tx, held, 16, NOW, [stream()]))
+    assert (held[0].amount, ledgers.buckets()[PURSE.bucket].available) == (20, 0), "no more is there to be held"
 
 
 async def test_a_connection_that_ends_gives_its_reserve_back_and_one_that_is_killed_has_spent_it(database: Database) -> None:
     ledgers = await reloaded(database)
     held = await spend(database, ledgers, stream())
     async with database.transaction() as tx:
-        await ledgers.delivered(tx, held, 0, NOW)
-    assert ledgers.states()[PURSE.bucket].available == 1000
+        await ledgers.deliver(tx, held, 0, NOW)
+    assert ledgers.buckets()[PURSE.bucket].available == 1000
     held = await spend(database, ledgers, stream())
     async with database.transaction() as tx:
-        await ledgers.lost(tx, held, NOW)
-    assert ledgers.states()[PURSE.bucket].available == 900
+        await ledgers.lose(tx, held, NOW)
+    assert ledgers.buckets()[PURSE.bucket].available == 900
 
 
 async def test_a_service_that_refuses_leaves_the_users_purse_alone(database: Database) -> None:
     ledgers = await reloaded(database)
     taken = await spend(database, ledgers, charge(), stream())
     await settle(database, ledgers, taken, None, Outcome.QUOTA_EXHAUSTED)
-    state = ledgers.states()[PURSE.bucket]
+    state = ledgers.buckets()[PURSE.bucket]
     assert (state.remaining, state.backoff_until, state.refused) == (995, None, 0)
-    assert ledgers.states()["token"].refused == 1
+    assert ledgers.buckets()["token"].refused == 1
 
 
 async def test_a_page_with_more_results_than_were_asked_for_is_paid_in_full(database: Database) -> None:
@@ -355,4 +355,4 @@ async def test_a_page_with_more_results_than_were_asked_for_is_paid_in_full(data
     taken = await spend(database, ledgers, stream(10))
     async with database.transaction() as tx:
         await ledgers.settle(tx, taken, Page(results=7), Answer(status=200, sent_at=NOW, received_at=NOW))
-    assert ledgers.states()[PURSE.bucket].remaining == 1000 - 35
+    assert ledgers.buckets()[PURSE.bucket].remaining == 1000 - 35

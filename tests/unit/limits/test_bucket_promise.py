@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from bowerbird.limits.ledger import charged, opened, rolled, when
-from bowerbird.limits.settling import Heard, Trouble, settled
+from bowerbird.limits.bucket import CallResult, new_bucket
 from bowerbird.model import Charge, Limit, Reading, WindowKind
 from bowerbird.simulated.limiter import Limiter, Throttle, Verdict
 from marks import examples
@@ -37,7 +36,7 @@ class Course:
         self.offset = offset
         self.now = START
         self.limiter = Limiter()
-        self.state = opened("b", self.limit, self.now)
+        self.state = new_bucket("b", self.limit, self.now)
         self.flights: list[Flight] = []
 
     def step(self, op: str, choice: int) -> None:
@@ -47,12 +46,12 @@ class Course:
         self.now += WAITS[choice % len(WAITS)]
 
     def until(self, _: int) -> None:
-        self.now = min(when(self.state, 1, self.now, pace=False), self.now + 2 * WINDOW)
+        self.now = min(self.state.available_at(1, self.now, pace=False), self.now + 2 * WINDOW)
 
     def call(self, _: int) -> None:
-        if when(self.state, 1, self.now, pace=False) <= self.now:
+        if self.state.available_at(1, self.now, pace=False) <= self.now:
             before = self.state.finished
-            self.state = charged(self.state, 1, self.now)
+            self.state = self.state.charge(1, self.now)
             self.flights.append(Flight(Charge("b", 1, self.limit, before), self.now))
 
     def arrive(self, choice: int) -> None:
@@ -79,21 +78,21 @@ class Course:
         self.flights.remove(flight)
         verdict = flight.verdict
         if not is_answered or verdict is None or flight.arrived_at is None:
-            heard = Heard(sent_at=flight.sent_at, received_at=self.now, cost=1, is_answered=False, is_good=False)
+            heard = CallResult(sent_at=flight.sent_at, received_at=self.now, cost=1, is_answered=False, is_good=False)
         else:
-            heard = Heard(
+            heard = CallResult(
                 sent_at=flight.sent_at,
                 received_at=self.now,
                 cost=1,
                 is_good=verdict.is_allowed,
-                trouble=Trouble.NONE if verdict.is_allowed else Trouble.EXHAUSTED,
-                reading=Reading(verdict.limit, verdict.remaining, verdict.reset_at),
-                date=flight.arrived_at.replace(microsecond=0),
+                is_exhausted=not verdict.is_allowed,
+                header=Reading(verdict.limit, verdict.remaining, verdict.reset_at),
+                server_time=flight.arrived_at.replace(microsecond=0),
             )
-        self.state = settled(self.state, flight.charge, heard)
+        self.state = self.state.settle(flight.charge, heard)
 
     def promised(self) -> int:
-        return rolled(self.state, self.now).available
+        return self.state.current(self.now).available
 
     def left(self) -> int:
         """What the server has left for calls that do not exist yet."""
@@ -150,5 +149,5 @@ def test_no_course_of_events_locks_a_bucket_for_good(
         course.step(op, choice)
     while course.flights:
         course.lose(0)
-    waited = when(course.state, 1, course.now, pace=False) - course.now
+    waited = course.state.available_at(1, course.now, pace=False) - course.now
     assert waited <= WINDOW + timedelta(minutes=2)

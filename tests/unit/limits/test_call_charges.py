@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from bowerbird.errors import UserError
-from bowerbird.limits.filling import fill
+from bowerbird.limits.rate_limits import call_charges
 from bowerbird.model import Credential, Facet, Limit, Subject, WindowKind
 
 HOUR = timedelta(hours=1)
@@ -18,7 +18,7 @@ def facet(*limits: Limit, results: int = 1) -> Facet:
 
 def buckets(template: str, credential: Credential | None) -> list[str]:
     limit = Limit(bucket=template, allowance=5, window=HOUR)
-    return [charge.bucket for charge in fill(facet(limit), "example", credential)]
+    return [charge.bucket for charge in call_charges(facet(limit), "example", credential)]
 
 
 @pytest.mark.parametrize(
@@ -44,15 +44,10 @@ def test_a_credential_that_names_no_account_is_one_of_its_own() -> None:
 def test_the_most_a_call_may_cost_is_charged() -> None:
     posts = Limit(bucket="posts", allowance=1_000, window=HOUR, kind=WindowKind.MONTH, per_call=0, per_result=1)
     calls = Limit(bucket="calls", allowance=15, window=HOUR)
-    assert [charge.amount for charge in fill(facet(posts, calls, results=100), "x", KEY)] == [100, 1]
+    assert [charge.amount for charge in call_charges(facet(posts, calls, results=100), "x", KEY)] == [100, 1]
 
 
 def test_a_call_that_could_never_be_paid_is_an_error_that_says_so() -> None:
     posts = Limit(bucket="posts", allowance=50, window=HOUR, kind=WindowKind.MONTH, per_result=1)
     with pytest.raises(UserError, match=r"may cost 101.*'posts' allows 50.*fewer results"):
-        fill(facet(posts, results=100), "x", KEY)
-
-
-def test_an_unknown_name_in_a_template_is_an_error_that_lists_the_known() -> None:
-    with pytest.raises(UserError, match=r"'\{town\}'.*\{service\}, \{credential\}"):
-        buckets("{town}", KEY)
+        call_charges(facet(posts, results=100), "x", KEY)
