@@ -5,8 +5,9 @@ State is in the table `ledgers`. Each process has a copy in memory, so that `ava
 * The copy is ahead of the database only inside the caller's transaction. After a rollback, the buckets it changed are read again
   before the next change. Until then the copy still answers `available_at`, and `charge` checks again.
 * Every update names the version that it replaces. If another process was faster, the bucket is read and the change made again.
-* Lock order on PostgreSQL, against deadlocks: first the table `bills` (by payer, then by item), then `ledgers` by bucket name.
-  Callers update the row of the call before they settle or lose its charges.
+* Lock order on PostgreSQL, against deadlocks: first the table `bills` (by payer, then by item), then `ledgers` by bucket name,
+  compared as Python compares strings. After a bucket, a transaction locks no other one that sorts before it. Callers update
+  the row of the call before they settle or lose its charges.
 """
 
 from __future__ import annotations
@@ -167,23 +168,39 @@ class RateLimits:
             await self._change(tx, charge, now, partial(Bucket.lose, amount=charge.amount, now=now))
 
     async def reconcile(
-        self, tx: Transaction, in_flight: Callable[[Transaction], Awaitable[Mapping[str, int]]], now: datetime
+        self,
+        tx: Transaction,
+        lost: Sequence[Charge],
+        in_flight: Callable[[Transaction], Awaitable[Mapping[str, int]]],
+        now: datetime,
     ) -> dict[str, int]:
-        """Book as spent what buckets reserve for calls that no longer exist; return the amounts by bucket.
+        """Book as spent the charges of lost calls, and what buckets reserve for calls that do not exist; return the latter by bucket.
 
         `in_flight` returns what the calls in flight were charged, by bucket. It must run after the buckets were read: a bucket
         that still has its version when it is replaced had it when the calls were read too. In the other order, a call that
         another process starts in between would be in the bucket but not among the calls.
         """
-        freed: dict[str, int] = {}
-        buckets = await read_buckets(tx)
+        amounts: dict[str, int] = {}
+        for charge in lost:
+            amounts[charge.bucket] = amounts.get(charge.bucket, 0) + charge.amount
+        known = {charge.bucket: charge for charge in lost}
+        buckets = {bucket.name: bucket for bucket in await read_buckets(tx)}
         charged = await in_flight(tx)
-        for bucket in buckets:
-            amount = bucket.in_flight - charged.get(bucket.name, 0)
-            if amount > 0 and await replace_bucket(tx, bucket, after := bucket.lose(amount, now)):
-                tx.on_rollback(partial(self._stale.add, bucket.name))
-                self._buckets[bucket.name] = after
-                freed[bucket.name] = amount
+        freed: dict[str, int] = {}
+        # One pass for both, in lock order.
+        for name in sorted({*buckets, *known}):
+            bucket, amount = buckets.get(name), amounts.get(name, 0)
+            unknown = bucket.in_flight - charged.get(name, 0) - amount if bucket is not None else 0
+            if bucket is not None and unknown > 0:
+                after = bucket.lose(amount + unknown, now)
+                if await replace_bucket(tx, bucket, after):
+                    tx.on_rollback(partial(self._stale.add, name))
+                    self._buckets[name] = after
+                    freed[name] = unknown
+                    continue
+            # If another process changed the bucket, the next run looks for unknown calls again.
+            if amount:
+                await self._change(tx, known[name], now, partial(Bucket.lose, amount=amount, now=now))
         return freed
 
     async def _change(self, tx: Transaction, charge: Charge, now: datetime, change: Callable[[Bucket], Bucket]) -> Bucket:
@@ -230,7 +247,9 @@ _UPDATE = f"update ledgers set {', '.join(f'{column} = ?' for column in _COLUMNS
 
 
 async def read_buckets(tx: Transaction) -> list[Bucket]:
-    return [_from_row(row) for row in await tx.fetch(f"{_SELECT} order by bucket")]
+    """Return all buckets in lock order."""
+    # Sorted here and not by the database, whose order depends on its collation.
+    return sorted((_from_row(row) for row in await tx.fetch(_SELECT)), key=lambda bucket: bucket.name)
 
 
 async def read_bucket(tx: Transaction, name: str) -> Bucket | None:

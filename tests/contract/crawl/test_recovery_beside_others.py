@@ -21,6 +21,8 @@ from bowerbird.ports import Database, Row, Transaction
 
 NOW = datetime(2026, 1, 5, 12, 1, tzinfo=UTC)
 CHARGE = Charge("token", 1, Limit(bucket="token", allowance=5, window=timedelta(minutes=15)))
+EARLIER = Charge("account", 1, Limit(bucket="account", allowance=5, window=timedelta(minutes=15)))
+"""Its bucket is locked before the other one."""
 STEPS = range(1, 7)
 """The statements of a recovery that finds nothing."""
 
@@ -78,6 +80,10 @@ class Worker:
             until = NOW + timedelta(minutes=2)
             call = Call(worker=self._number, ask=ask, credential=None, charges=charges, leased_at=NOW, until=until)
             return await self._log.begin(tx, 1, call)
+
+    async def charge(self, *charges: Charge) -> None:
+        async with self._database.transaction() as tx:
+            await self._ledgers.charge(tx, charges, NOW, is_made=True)
 
     async def end(self, call: int) -> None:
         async with self._database.transaction() as tx:
@@ -169,6 +175,29 @@ async def test_an_answer_that_comes_late_and_a_recovery_of_several_calls_do_not_
     assert await mine.recover(step, between) == []
     await late[0]
     assert await held(database) == (0, 2)
+
+
+@pytest.mark.parametrize("step", range(1, 11))
+async def test_recovery_locks_limits_in_the_order_of_a_charge(
+    database: Database, workers: tuple[Worker, Worker], step: int
+) -> None:
+    """A lost call holds one bucket, a call that does not exist an earlier one; another process charges both meanwhile."""
+    mine, yours = workers
+    await yours.begin()
+    await yours.charge(EARLIER)
+    async with database.transaction() as tx:
+        await tx.execute("update calls set expires_at = 0")
+    beside: list[asyncio.Task[None]] = []
+
+    async def between() -> None:
+        beside.append(asyncio.create_task(yours.charge(EARLIER, CHARGE)))
+        while not beside[0].done() and not await _is_anybody_waiting(database):
+            pass
+
+    await mine.recover(step, between)
+    await beside[0]
+    async with database.reading() as tx:
+        assert [row["spent"] for row in await tx.fetch("select spent from ledgers order by bucket")] == [2, 2]
 
 
 async def _is_anybody_waiting(database: Database) -> bool:

@@ -30,16 +30,15 @@ class Recovery:
     async def recover(self, tx: Transaction, me: int, now: datetime) -> list[str]:
         """Books abandoned calls as spent and makes their tasks ready. Answers, in words, which limits dead calls had blocked."""
         await registry.end_workers(tx, await registry.dead_workers(tx, me, now), now)
-        spent: list[Charge] = []
+        lost: list[Charge] = []
         for call, charges in await self._log.abandoned(tx, now):
-            # First the calls: of two who find one at the same time, one books it. Then all their limits: who settles one of them
-            # late holds it already, and waits for these.
+            # First the calls: of two processes that find one at the same time, only one books it. Then, last of all, the limits:
+            # a process that settles one of these calls late has locked it already, and waits for its limits.
             if await self._log.lose(tx, call, "lost", _LOST, now):
-                spent += charges
-        await self._ledgers.lose(tx, spent, now)
+                lost += charges
         await clear_claims(tx)
         await self._frontier.recover(tx, now)
-        freed = await self._ledgers.reconcile(tx, self._log.in_flight, now)
+        freed = await self._ledgers.reconcile(tx, lost, self._log.in_flight, now)
         words = [
             f"{bucket} waited for calls that nobody makes any more: {amount} booked as spent" for bucket, amount in freed.items()
         ]
