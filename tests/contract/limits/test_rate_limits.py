@@ -1,6 +1,7 @@
-"""What every implementation of `ports.Ledgers` promises, on every database."""
+"""Rate limits in the database: charges, settlements, bills and recovery, on every database."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from msgspec import structs
@@ -11,7 +12,7 @@ from bowerbird.limits.bucket import new_bucket
 from bowerbird.limits.rate_limits import RateLimits, add_bucket, read_bucket, replace_bucket
 from bowerbird.model import Answer, Charge, Limit, Outcome, Page, Reading, WindowKind
 from bowerbird.planning.booking import book, lend
-from bowerbird.ports import Database
+from bowerbird.ports import Database, Transaction
 from bowerbird.store.opening import open_store
 
 NOW = datetime(2026, 1, 5, 12, 1, tzinfo=UTC)
@@ -356,3 +357,112 @@ async def test_a_page_with_more_results_than_were_asked_for_is_paid_in_full(data
     async with database.transaction() as tx:
         await ledgers.settle(tx, taken, Page(results=7), Answer(status=200, sent_at=NOW, received_at=NOW))
     assert ledgers.buckets()[PURSE.bucket].remaining == 1000 - 35
+
+
+class Recorder:
+    """A transaction that records the rows it locks: `bills` by payer and item, `ledgers` by bucket."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+        self.locked: list[tuple[str, ...]] = []
+
+    async def execute(self, sql: str, *values: Any) -> int:
+        if sql.startswith("update ledgers"):
+            self.locked.append((values[-2],))
+        elif sql.startswith("insert into bills"):
+            self.locked += [(values[start], values[start + 2]) for start in range(0, len(values), 3)]
+        return await self._tx.execute(sql, *values)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tx, name)
+
+
+UNSORTED = ("b/x", "a_b", "a/b", "B", "a")
+"""Sorted differently by languages than by code points."""
+
+
+@pytest.mark.parametrize("step", ["open", "charge", "settle", "lose", "deliver", "reconcile"])
+async def test_every_change_locks_buckets_in_the_order_of_their_names(database: Database, step: str) -> None:
+    limits, charges = await reloaded(database), [charge(name) for name in UNSORTED]
+    held = await spend(database, limits, *charges)
+    answer = Answer(status=200, headers=HEADERS, sent_at=NOW, received_at=NOW)
+
+    async with database.transaction() as tx:
+        recorder = Recorder(tx)
+        if step == "open":
+            await limits.open(recorder, charges, NOW)
+        elif step == "charge":
+            await limits.charge(recorder, charges, NOW, is_made=True)
+        elif step == "settle":
+            await limits.settle(recorder, held, Page(results=1), answer)
+        elif step == "lose":
+            await limits.lose(recorder, held, NOW)
+        elif step == "deliver":
+            await limits.deliver(recorder, held, 1, NOW)
+        else:
+            # Of some buckets the calls are lost, of the others no call is known.
+            await limits.reconcile(recorder, held[:2], _no_calls, NOW)
+    assert recorder.locked == [(name,) for name in ("B", "a", "a/b", "a_b", "b/x")]
+
+
+async def test_settle_locks_billed_items_in_order_and_before_any_bucket(database: Database) -> None:
+    limits = await reloaded(database)
+    charges = [Charge(each.bucket.replace("mine", app), 5, each) for app in ("two", "one") for each in (DOLLARS, CAP)]
+    held = await spend(database, limits, *charges)
+    page = Page(results=3, billed=("user:9", "user:10", "post:1"))
+    async with database.transaction() as tx:
+        recorder = Recorder(tx)
+        await limits.settle(recorder, held, page, Answer(status=200, headers=HEADERS, sent_at=NOW, received_at=NOW))
+    assert recorder.locked == [
+        *(("x/app:one", item) for item in ("post:1", "user:10", "user:9")),
+        *(("x/app:two", item) for item in ("post:1", "user:10", "user:9")),
+        *((f"x/app:{app}/{name}",) for app in ("one", "two") for name in ("money", "posts")),
+    ]
+
+
+@pytest.mark.parametrize("step", ["load", "charge", "reconcile"])
+async def test_bucket_is_read_again_after_a_rollback(database: Database, step: str) -> None:
+    """Another process then writes the very version number that the copy in memory has."""
+    limits = await reloaded(database)
+    if step == "reconcile":
+        await spend(database, limits, charge())
+
+    with pytest.raises(ZeroDivisionError):
+        await _fail_after(database, limits, step)
+    async with database.transaction() as tx:
+        await RateLimits(pace=False).charge(tx, [structs.replace(charge(), amount=3)], NOW, is_made=True)
+    async with database.transaction() as tx:
+        await limits.charge(tx, [charge()], NOW, is_made=True)
+    expected = 3 + 1 + (step == "reconcile")
+    assert (await reloaded(database)).buckets()["token"].in_flight == expected
+
+
+async def _fail_after(database: Database, limits: RateLimits, step: str) -> None:
+    async with database.transaction() as tx:
+        if step == "load":
+            await RateLimits(pace=False).charge(tx, [charge()], NOW)
+            await limits.load(tx)
+        elif step == "charge":
+            await limits.charge(tx, [charge()], NOW)
+        else:
+            assert await limits.reconcile(tx, [], _no_calls, NOW) == {"token": 1}
+        raise ZeroDivisionError
+
+
+async def _no_calls(tx: Transaction) -> dict[str, int]:
+    return {}
+
+
+async def test_reconcile_leaves_a_bucket_alone_that_changed_after_it_was_read(database: Database) -> None:
+    limits, other = await reloaded(database), await reloaded(database)
+    await spend(database, other, charge())
+
+    async def calls(tx: Transaction) -> dict[str, int]:
+        # Another process settles its call and starts one: read now, the calls do not fit the bucket as it was read.
+        await other.lose(tx, [charge()], NOW)
+        await other.charge(tx, [charge(), charge("account")], NOW, is_made=True)
+        return {}
+
+    async with database.transaction() as tx:
+        assert await limits.reconcile(tx, [], calls, NOW) == {}
+    assert {name: each.in_flight for name, each in (await reloaded(database)).buckets().items()} == {"token": 1, "account": 1}
