@@ -384,6 +384,7 @@ def call_results(buckets: Sequence[Bucket], charges: Sequence[Charge], page: Pag
     )
     # Without a readable response the cost is unknown: then the most that the call may cost is spent.
     is_cost_known = is_answered and (outcome is not Outcome.UNREADABLE or response.status >= 300)
+    retry_after, server_time = _retry_after(response), parse_date(response.headers.get("date", ""))
     results = []
     for n, charge in enumerate(charges):
         cost = charge.limit.per_call + charge.limit.per_result * page.results
@@ -400,8 +401,8 @@ def call_results(buckets: Sequence[Bucket], charges: Sequence[Charge], page: Pag
                 is_exhausted=is_exhausted and n == blocked,
                 backs_off=(is_refusal or outcome.is_passing) and not is_exhausted and n == blocked,
                 header=header if n == described else None,
-                retry_after=_retry_after(response),
-                server_time=parse_date(response.headers.get("date", "")),
+                retry_after=retry_after,
+                server_time=server_time,
             )
         )
     return results

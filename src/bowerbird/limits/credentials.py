@@ -125,7 +125,8 @@ class CombinedVault:
         return [*own, *(each for each in self._offered if each.name not in names)]
 
     def secret(self, name: str) -> Secret:
-        if self._own is None or all(each.name != name for each in self._own.credentials()):
+        is_offered = any(each.name == name for each in self._offered)
+        if self._own is None or (is_offered and all(each.name != name for each in self._own.credentials())):
             raise CredentialError(f"The secret of {name!r} is with the worker that offered it.")
         return self._own.secret(name)
 
