@@ -174,7 +174,7 @@ class RateLimits:
         in_flight: Callable[[Transaction], Awaitable[Mapping[str, int]]],
         now: datetime,
     ) -> dict[str, int]:
-        """Book as spent the charges of lost calls, and what buckets reserve for calls that do not exist; return the latter by bucket.
+        """Book as spent the charges of lost calls, and what buckets reserve for unknown calls; return the latter by bucket.
 
         `in_flight` returns what the calls in flight were charged, by bucket. It must run after the buckets were read: a bucket
         that still has its version when it is replaced had it when the calls were read too. In the other order, a call that
