@@ -17,7 +17,7 @@ from msgspec import Struct
 from bowerbird.clock import EPOCH, VIRTUAL_START, RealClock
 from bowerbird.model import Answer, Ask, Progress, Request, Service
 from bowerbird.providers import provider
-from bowerbird.providers.mastodon.survey import INSTANCE
+from bowerbird.providers.mastodon.api import Mastodon
 from bowerbird.simulated.scale import Scale
 from bowerbird.simulated.service import Setup, SimulatedService, simulate
 from bowerbird.simulated.world import WorldSettings
@@ -136,7 +136,7 @@ def _is_asked(pipe: Connection) -> bool:
 
 def _itself(path: str) -> tuple[dict[str, str], bytes]:
     """What the server says that it is."""
-    if path != INSTANCE:
+    if path != Mastodon.probe_path:
         raise web.HTTPNotFound
     return {"content-type": "application/json"}, b'{"domain":"recorded.example","version":"4.5.0"}'
 

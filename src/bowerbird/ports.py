@@ -12,44 +12,33 @@ from asyncio import Event
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from datetime import datetime, timedelta
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct
 
 from bowerbird.model import (
     Answer,
-    Area,
     Arrival,
-    Ask,
     CallReport,
-    Channel,
     Claim,
     CrawlState,
     Credential,
-    Door,
     Draw,
     Due,
     Ended,
     Facet,
     Fetched,
-    Flavour,
-    Geography,
-    Heard,
-    KeywordStream,
     Later,
     Lease,
     Leased,
     Loss,
     Nothing,
     Offer,
-    Opening,
-    Outcome,
     Page,
     Placement,
     Reason,
     Recalled,
     Request,
-    Retuned,
     Ruling,
     Saved,
     Secret,
@@ -60,7 +49,6 @@ from bowerbird.model import (
     Subject,
     Subscription,
     Task,
-    Trial,
     Turn,
     Visit,
     Wire,
@@ -179,111 +167,6 @@ class Database(Protocol):
     async def close(self) -> None: ...
 
 
-class Provider(Protocol):
-    """One network's API as pure functions and a table."""
-
-    name: str
-    network: str
-    facets: Mapping[str, Facet]
-
-    def request(self, ask: Ask) -> Request: ...
-
-    def sign(self, request: Request, secret: Secret) -> Request: ...
-
-    def parse(self, ask: Ask, answer: Answer, service: Service) -> Page:
-        """Never raises: what cannot be read is an outcome or a quarantined item."""
-        ...
-
-    def is_paged(self, ask: Ask) -> bool:
-        """Whether the request carries a position, for limits that count only such requests."""
-        ...
-
-    def target(self, text: str, facet: Facet) -> str:
-        """The target meant by what a person wrote (id, handle, URL); raises `UserError` if none."""
-        ...
-
-
-@runtime_checkable
-class TabledProvider(Provider, Protocol):
-    """A provider that knows which kinds of credential may ask what, and how often; its limits can be replaced."""
-
-    tables: Mapping[str, Mapping[str, Facet]]
-    """By kind of credential: `user`, `app`, and `none` where one may ask without."""
-    door: Door
-
-    @classmethod
-    def made(cls, now: Callable[[], datetime] | None = None, base: str = "") -> Self:
-        """One for a service at this base; `now`: the time that signatures and streams are held against."""
-        ...
-
-    def facets_for(self, kind: str) -> Mapping[str, Facet]:
-        """The table for credentials of this kind: `user`, `app`, or `none` where there is no credential."""
-        ...
-
-    def with_tables(self, tables: Mapping[str, Mapping[str, Facet]]) -> Self: ...
-
-
-@runtime_checkable
-class LoginProvider(Provider, Protocol):
-    """A provider whose credentials are exchanged for a session that runs out."""
-
-    def needs_login(self, secret: Secret) -> bool:
-        """Whether this secret is of the kind that must log in (an app password, as against a plain token)."""
-        ...
-
-    def has_session(self, secret: Secret) -> bool: ...
-
-    def login(self, secret: Secret) -> Request: ...
-
-    def refresh(self, secret: Secret) -> Request: ...
-
-    def session(self, secret: Secret, answer: Answer) -> Secret | None:
-        """The secret with the session that the answer opens; None when it opens none."""
-        ...
-
-
-class Listener(Protocol):
-    """Reads the messages of one connection. It never raises: what cannot be read is quarantined or a notice."""
-
-    def hear(self, messages: Sequence[bytes]) -> Heard: ...
-
-    def retune(self, wanted: Subscription, rules: Sequence[str]) -> None:
-        """Hears by another subscription from the next message on; what it remembers of those before stays."""
-        ...
-
-
-@runtime_checkable
-class StreamProvider(Provider, Protocol):
-    """A provider whose network also speaks by itself."""
-
-    channels: Mapping[str, Channel]
-
-    def subscription(self, channel: str, options: Mapping[str, Sequence[str]]) -> Subscription:
-        """The subscription meant by what a person wrote; raises `UserError` for what the network would refuse."""
-        ...
-
-    def open(self, wanted: Subscription, cursor: str | None, answers: Sequence[Answer]) -> Request | Opening | Page:
-        """The next step towards a connection, given the answers to the steps before: a request to send first (rules, a
-        dictionary), how to connect, or a page whose outcome says why it cannot be."""
-        ...
-
-    def refused(self, wanted: Subscription, answer: Answer) -> Page:
-        """What an HTTP answer instead of a stream means: an outcome, the server's limits, how long to wait."""
-        ...
-
-    def listener(self, wanted: Subscription, opening: Opening, service: Service, cursor: str | None) -> Listener: ...
-
-    def retune(self, before: Subscription, after: Subscription, answers: Sequence[Answer]) -> Request | Retuned | Page | None:
-        """How an open connection comes to hear something else, given the answers to the steps before: a request to send first
-        (rules), what to do then, a page whose outcome says why it cannot be; None where only another connection can. What both
-        subscriptions hear must not be missed for a moment."""
-        ...
-
-    def fill_targets(self, wanted: Subscription) -> tuple[str, ...]:
-        """The targets of the channel's `fills` facet that together list what the subscription hears."""
-        ...
-
-
 class Retunable(Protocol):
     """A stream whose subscription can be changed while it is heard, by any worker of its crawl."""
 
@@ -296,86 +179,6 @@ class Retunable(Protocol):
         """Has the stream hear something else on the same channel, from a moment on that `changes` will tell; False when it is
         to hear that already. Nothing is missed meanwhile where the network allows it; where not, there is a gap. Raises
         `UserError` for what the network would refuse."""
-        ...
-
-
-@runtime_checkable
-class GeographicProvider(Provider, Protocol):
-    """A provider whose network can be asked about areas."""
-
-    place_ways: tuple[str, ...]
-    """`stream`, `search` or both, the better one first."""
-
-    def geography(self, areas: Sequence[Area], way: str) -> Geography:
-        """How these areas are asked for in one of the ways; raises `UserError` for what the network would refuse."""
-        ...
-
-
-@runtime_checkable
-class KeywordProvider(Provider, Protocol):
-    """A provider whose network can be asked for keywords, as people write them: `#tag`, `word`, `"a phrase"`, `@account`."""
-
-    keyword_ways: tuple[str, ...]
-    """`filter` (the network sends what they match), `full` (it sends everything, and we choose) or `search`, the best first."""
-    most_keywords: int
-    """How many are followed at once unless the crawl file says otherwise."""
-
-    def keyword_stream(self, keywords: Sequence[str], heard: Subscription | None = None) -> KeywordStream | None:
-        """The stream that brings them; `heard`: what is heard so far, where the network has several such. None: it has none."""
-        ...
-
-    def keyword_search(self, keyword: str) -> tuple[str, str] | None:
-        """Facet and target that list its latest posts; None where it cannot be searched for."""
-        ...
-
-
-@runtime_checkable
-class FlavouredProvider(Provider, Protocol):
-    """A provider whose network has servers of many kinds, which can be asked what they are."""
-
-    def survey(self, answers: Sequence[Answer]) -> Request | Flavour:
-        """The next question to a server about itself, given the answers to those before, or what they tell: an empty flavour
-        where the server does not say."""
-        ...
-
-    def flavoured(self, flavour: Flavour) -> Self:
-        """The same provider with what such a server offers: facets it lacks are absent, a batch it does not take is asked for
-        one by one."""
-        ...
-
-    def lacks(self, flavour: Flavour) -> Mapping[str, str]:
-        """The facets that such a server does not have, each with the reason in words."""
-        ...
-
-    def mutes(self, flavour: Flavour) -> Mapping[str, str]:
-        """The channels that would never bring anything there, each with the reason in words."""
-        ...
-
-    def cautions(self, flavour: Flavour, facets: Collection[str]) -> Sequence[str]:
-        """Where these facets bring less there than one might expect, each in words."""
-        ...
-
-
-@runtime_checkable
-class TriedProvider(Provider, Protocol):
-    """A provider whose network lets one try a credential."""
-
-    def trial(self, kind: str) -> Trial | None:
-        """The cheapest call that no service answers to a credential it does not take; None where every call costs money."""
-        ...
-
-    def tried(self, answer: Answer) -> tuple[Outcome, str]:
-        """What the answer says of the credential, and the service's words: BAD_TOKEN, FORBIDDEN_SCOPE (it is of another kind),
-        OK if it was taken; anything else tells nothing."""
-        ...
-
-
-@runtime_checkable
-class OwnerProvider(TriedProvider, Protocol):
-    """A provider whose trial also tells whose a credential is."""
-
-    def owner(self, answer: Answer) -> str | None:
-        """The name of the account; None where the answer does not tell it."""
         ...
 
 

@@ -14,13 +14,12 @@ from bowerbird.limits.rate_limits import call_charges
 from bowerbird.model import Area, KeywordStream
 from bowerbird.modules.running.found import KnownModules, KnownWords
 from bowerbird.policies.registry import RANKERS
-from bowerbird.ports import GeographicProvider, KeywordProvider, StreamProvider
 from bowerbird.providers import PROVIDERS, provider
-from bowerbird.providers.common.asking.tables import with_limits
+from bowerbird.providers.limit_overrides import with_limits
 from bowerbird.settings import load_settings
 
 if TYPE_CHECKING:
-    from bowerbird.providers import TabledProvider
+    from bowerbird.providers import Provider
 
 V = TypeVar("V")
 
@@ -28,7 +27,7 @@ V = TypeVar("V")
 class _ByProvider(Mapping[str, V]):
     """Something of each provider that has it. A provider's code is loaded when its name is looked up: a crawl file names one."""
 
-    def __init__(self, read: Callable[[TabledProvider], V | None]) -> None:
+    def __init__(self, read: Callable[[Provider], V | None]) -> None:
         self._read = cache(lambda name: read(_known(name)) if name in PROVIDERS else None)
 
     def __getitem__(self, name: str) -> V:
@@ -48,27 +47,25 @@ class _ByProvider(Mapping[str, V]):
 
 
 @cache
-def _known(name: str) -> TabledProvider:
+def _known(name: str) -> Provider:
     return provider(name)
 
 
 def vocabulary() -> Vocabulary:
     """The words that flow and crawl files may use."""
-    streaming: _ByProvider[StreamProvider] = _ByProvider(lambda each: each if isinstance(each, StreamProvider) else None)
-    geographic: _ByProvider[GeographicProvider] = _ByProvider(lambda each: each if isinstance(each, GeographicProvider) else None)
     return Vocabulary(
         rankers=RANKERS,
         providers=_ByProvider(lambda each: each.facets),
         flows=builtin_flows(),
-        channels=_ByProvider(lambda each: each.channels if isinstance(each, StreamProvider) else None),
-        subscribe=lambda name, channel, options: streaming[name].subscription(channel, options),
+        channels=_ByProvider(lambda each: each.channels or None),
+        subscribe=lambda name, channel, options: _known(name).subscription(channel, options),
         area=_area,
-        place_ways=_ByProvider(lambda each: each.place_ways if isinstance(each, GeographicProvider) else None),
+        place_ways=_ByProvider(lambda each: each.place_ways or None),
         check_limits=lambda name, limits: _check_limits(_known(name), limits),
         methods=METHODS,
         modules=KnownWords(KnownModules()),
         keywords=_keyword_stream,
-        geography=lambda name, areas, way: geographic[name].geography(areas, way),
+        geography=lambda name, areas, way: _known(name).geography(areas, way),
     )
 
 
@@ -83,10 +80,10 @@ def _area(text: str) -> Area:
 def _keyword_stream(name: str, keywords: Sequence[str]) -> KeywordStream | None:
     speaks = _known(name)
     terms = tuple(dict.fromkeys(parse_keyword(each) for each in keywords))
-    return speaks.keyword_stream(terms) if isinstance(speaks, KeywordProvider) else None
+    return speaks.keyword_stream(terms)
 
 
-def _check_limits(speaks: TabledProvider, limits: Mapping[str, Mapping[str, Any]]) -> None:
+def _check_limits(speaks: Provider, limits: Mapping[str, Mapping[str, Any]]) -> None:
     """Raises `UserError` for limits that the provider does not have, or that no call could keep."""
     for table in with_limits(speaks, limits).tables.values():
         for facet in table.values():

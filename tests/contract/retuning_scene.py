@@ -30,8 +30,9 @@ from bowerbird.flows.flow import Flow
 from bowerbird.frontier import TaskFrontier
 from bowerbird.limits.rate_limits import RateLimits, call_charges
 from bowerbird.model import Page, Reason, Saved, Service
-from bowerbird.ports import Database, Row, StreamProvider
+from bowerbird.ports import Database, Row
 from bowerbird.providers import provider
+from bowerbird.providers.base import Provider
 from bowerbird.simulated.scale import Scale
 from bowerbird.simulated.service import Setup, SimulatedService, simulate
 from bowerbird.simulated.serving.http import serve
@@ -104,7 +105,7 @@ class CountingStore(Store):
 class Ear:
     """A streamer with a store of its own."""
 
-    def __init__(self, streamer: Streamer, speaks: StreamProvider, database: Database, store: CountingStore) -> None:
+    def __init__(self, streamer: Streamer, speaks: Provider, database: Database, store: CountingStore) -> None:
         self.streamer = streamer
         self.speaks = speaks
         self.database = database
@@ -226,7 +227,7 @@ async def _ear(
     service = Service(name="simulated", provider=act.dialect, base=base)
     # The network's time runs ahead of ours: a cursor of it is no time that has not come.
     speaks = provider(act.dialect, now=lambda: simulated.world.settings.moment(clock.now()), base=base)
-    assert isinstance(speaks, StreamProvider)
+    assert isinstance(speaks, Provider)
     wanted = structs.replace(speaks.subscription(act.channel, options), name="ear", owner=f"o{id(tokens)}")
     vault = TokenVault(act.dialect, tokens, base=base)
     async with database.transaction() as tx:

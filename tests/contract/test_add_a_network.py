@@ -19,10 +19,7 @@ import pytest
 import bowerbird
 
 TRAITS = """
-from bowerbird.model.networks.naming import Naming, PageForm
-from bowerbird.model.networks.traits import Example, Network, Traits
-
-NETWORK = Network(
+_FINCH_NETWORK = Network(
     name="finch",
     naming=Naming(
         pages=(PageForm(pattern=r"https://finch\\.example/(?P<who>[a-z]+)", users=("finch:{who}",), handles=("{who}",)),),
@@ -32,7 +29,7 @@ NETWORK = Network(
 )
 FINCH = Traits(
     provider="finch",
-    network=NETWORK,
+    network=_FINCH_NETWORK,
     base="https://finch.example",
     servers=("https://finch.example",),
     secrets={"user": (("access_token",),), "app": (("access_token",),)},
@@ -45,8 +42,8 @@ from datetime import timedelta
 import msgspec
 
 from bowerbird.errors import UserError
-from bowerbird.model import Door, Facet, Gone, Limit, Outcome, Page, Post, Progress, Request, Subject, User
-from bowerbird.providers.common.asking.tables import table_for, tables_of
+from bowerbird.model import Facet, Gone, Limit, Outcome, Page, Post, Progress, Request, Subject, User
+from bowerbird.providers.base import Provider, tables_of
 
 WORDS = {5: "as https://finch.example/bob sang: tweet"}
 LIMIT = Limit(bucket="{service}/address", allowance=1000, window=timedelta(minutes=1))
@@ -56,38 +53,22 @@ TIMELINE = Facet(
 TABLES = tables_of((TIMELINE,), {"user": (LIMIT,), "app": (LIMIT,), "none": (LIMIT,)})
 
 
-class Finch:
-    name = "finch"
-    network = "finch"
-    door = Door("/about", lambda said, path: "songs" in said)
+class Finch(Provider):
+    name = network = "finch"
+    default_tables = TABLES
+    probe_path = "/about"
+    positions = frozenset({"before"})
 
-    def __init__(self, tables=TABLES):
-        self.tables = tables
-        self.facets = table_for(tables, "user")
-
-    @classmethod
-    def made(cls, now=None, base=""):
-        return cls()
-
-    def facets_for(self, kind):
-        return table_for(self.tables, kind)
-
-    def with_tables(self, tables):
-        return Finch(tables)
+    def is_own_response(self, body, base_path):
+        return "songs" in body
 
     def request(self, ask):
         before = (("before", ask.progress.cursor),) if ask.progress.cursor else ()
         return Request(path=f"/songs/{ask.targets[0]}", query=before)
 
-    def sign(self, request, secret):
-        return request
-
-    def is_paged(self, ask):
-        return ask.progress.cursor is not None
-
     def target(self, text, facet):
         if not text.isalpha():
-            raise UserError(f"{text!r} is no finch")
+            raise UserError(f"Invalid finch {text!r}. Write letters only.")
         return text
 
     def parse(self, ask, answer, service):
@@ -156,14 +137,9 @@ def house(tmp_path: Path) -> Path:
     """A copy of the package with the toy network, by the four steps and nothing else."""
     package = tmp_path / "src" / "bowerbird"
     shutil.copytree(Path(bowerbird.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
-    (package / "model/networks/finch.py").write_text(TRAITS, encoding="utf-8")
-    networks = package / "model/networks/__init__.py"
+    networks = package / "model/networks.py"
+    add_line(networks, "\nTRAITS: ", TRAITS + "\nTRAITS: ")
     add_line(networks, "in (BLUESKY,", "in (FINCH, BLUESKY,")
-    add_line(
-        networks,
-        "from bowerbird.model.networks.mastodon",
-        "from bowerbird.model.networks.finch import FINCH\nfrom bowerbird.model.networks.mastodon",
-    )
     (package / "providers/finch").mkdir()
     (package / "providers/finch/__init__.py").write_text(PROVIDER, encoding="utf-8")
     providers = package / "providers/__init__.py"

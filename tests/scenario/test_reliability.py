@@ -26,7 +26,7 @@ from bowerbird.evaluate.crash.stores import SqliteStores
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.model import Answer, Request, Service
 from bowerbird.ports import Clock, Transport
-from bowerbird.providers.mastodon.survey import INSTANCE
+from bowerbird.providers.mastodon.api import Mastodon
 from bowerbird.simulated.faults import Faults
 from bowerbird.transport import Bounds, HttpTransport
 from marks import long
@@ -141,7 +141,7 @@ class SleepyTransport:
 
     async def send(self, service: Service, request: Request) -> Answer:
         answer = await self._transport.send(service, request)
-        if request.path == INSTANCE:
+        if request.path == Mastodon.probe_path:
             # Asked before there is a worker that could sleep.
             return answer
         self._answers -= 1

@@ -11,7 +11,7 @@ import libipld
 from bluesky_payloads import ALICE, SERVICE, bluesky
 
 from bowerbird.model import Heard, Opening, from_micros
-from bowerbird.ports import Listener
+from bowerbird.providers.base import StreamReader
 from bowerbird.simulated.bluesky.car import linked
 
 POST, REPOST = "app.bsky.feed.post", "app.bsky.feed.repost"
@@ -109,7 +109,7 @@ def messages(channel: str, *events: Event) -> list[bytes]:
     return [WIRES[channel](event, event.get("number", number)) for number, event in enumerate(events, 1)]
 
 
-def listener(channel: str, cursor: str | None = None, **options: Sequence[str]) -> Listener:
+def listener(channel: str, cursor: str | None = None, **options: Sequence[str]) -> StreamReader:
     wanted = bluesky.subscription(channel, options)
     opening = bluesky.open(wanted, cursor, ())
     assert isinstance(opening, Opening)

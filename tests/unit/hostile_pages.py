@@ -15,7 +15,7 @@ from x_payloads import X_PAGES, x
 
 from bowerbird.evaluate.recordings.cassettes import recorded
 from bowerbird.evaluate.recordings.routes import Route, route
-from bowerbird.ports import Provider
+from bowerbird.providers.base import Provider
 
 RECORDINGS = Path(__file__).parents[3] / "shared" / "data"
 LARGEST = 100_000

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bowerbird.model import Answer, Ask, Page, Progress, Service
-from bowerbird.ports import Provider
 from bowerbird.providers import Mastodon, TwitterV1
+from bowerbird.providers.base import Provider
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 MASTODON = Service(name="m", provider="mastodon", base="https://m.example")

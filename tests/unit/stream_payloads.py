@@ -10,7 +10,7 @@ from provider_payloads import MASTODON, TWITTER
 from x_payloads import PROBLEMS, x_user
 
 from bowerbird.model import Heard, Opening, Request, Service
-from bowerbird.ports import Listener, StreamProvider
+from bowerbird.providers.base import Provider, StreamReader
 
 SERVICES = {"mastodon": MASTODON, "twitter_v1": TWITTER, "x": Service(name="x", provider="x", base="https://x.example")}
 
@@ -48,13 +48,13 @@ def disconnected(kind: str) -> bytes:
     return line({"errors": [words]})
 
 
-def listening(provider: StreamProvider, channel: str, *, ours: Sequence[str] = (), **options: Sequence[str]) -> Listener:
+def listening(provider: Provider, channel: str, *, ours: Sequence[str] = (), **options: Sequence[str]) -> StreamReader:
     """What reads a fresh connection; `ours` are the ids of our rules."""
     wanted = provider.subscription(channel, options)
     opening = Opening(request=Request(path="/"), rules=tuple(ours))
     return provider.listener(wanted, opening, SERVICES[provider.name], None)
 
 
-def hear(provider: StreamProvider, channel: str, *messages: bytes, **options: Sequence[str]) -> Heard:
+def hear(provider: Provider, channel: str, *messages: bytes, **options: Sequence[str]) -> Heard:
     """What one batch on a fresh connection says."""
     return listening(provider, channel, **options).hear(messages)

@@ -17,7 +17,8 @@ from bowerbird.keywords.filters import KeywordFilter, readings_of, reduced, term
 from bowerbird.keywords.rows import to_json
 from bowerbird.keywords.values import PROBE_POSTS
 from bowerbird.model import Arrival, Facet, Outcome, Page, Reason, Service, Task
-from bowerbird.ports import Frontier, KeywordProvider, Transaction
+from bowerbird.ports import Frontier, Transaction
+from bowerbird.providers.base import Provider
 
 _ADD = "insert into keyword_probes (crawl, term, lane, target, asked_at) values (?, ?, ?, ?, ?)"
 _OPEN = "select probe, lane, target from keyword_probes where crawl = ? and answered_at is null and used_at is null"
@@ -34,7 +35,7 @@ class Searches(Struct, frozen=True):
 
     lanes: dict[str, int]
     """By facet."""
-    provider: KeywordProvider
+    provider: Provider
 
     def place_of(self, term: str) -> tuple[int, str] | None:
         """Return the queue and the target of the search for a term; None if the service cannot search for it."""

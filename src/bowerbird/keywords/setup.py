@@ -30,8 +30,8 @@ from bowerbird.keywords.probes import ProbeFilter
 from bowerbird.keywords.rows import MethodRow, Progress
 from bowerbird.keywords.values import Change, State
 from bowerbird.model import Service, Subscription
-from bowerbird.ports import Database, KeywordProvider, Sieve, Transaction
-from bowerbird.providers import provider
+from bowerbird.ports import Database, Sieve, Transaction
+from bowerbird.providers import Provider, provider
 
 SEARCHES = ("hashtag", "search")
 """Facets that search for keywords."""
@@ -151,7 +151,7 @@ def open_event(plan: CrawlPlan, crawl: int, database: Database) -> EventCrawl | 
         crawl,
         plan.flow.keywords,
         database,
-        most=min((each.most_keywords for each in providers if isinstance(each, KeywordProvider)), default=1),
+        most=min((each.most_keywords for each in providers if each.keyword_ways), default=1),
         is_searched=any(each.service.name not in streamed for each in plan.services),
         full_services=len(plan.services) if all(shows_everything(plan, each.service) for each in plan.services) else 0,
     )
@@ -163,13 +163,13 @@ def shows_everything(plan: CrawlPlan, service: Service) -> bool:
     streams = [each.subscription for each in plan.streams if each.service.name == service.name]
     if not streams:
         return BACKGROUND in speaks.facets and BACKGROUND in {facet.name for facet in plan.flow.facets}
-    full = speaks.keyword_stream(("#event",)) if isinstance(speaks, KeywordProvider) else None
+    full = speaks.keyword_stream(("#event",))
     if full is None or full.is_filtered:
         return False
     return any((each.channel, each.options) == (full.stream.channel, full.stream.options) for each in streams)
 
 
-def is_filtered(provider: KeywordProvider, planned: StreamPlan, event: EventCrawl | None) -> bool:
+def is_filtered(provider: Provider, planned: StreamPlan, event: EventCrawl | None) -> bool:
     """True if the network filters this stream by the keywords of an event crawl."""
     if event is None or planned.subscription.name != STREAM_NAME:
         return False
@@ -177,7 +177,7 @@ def is_filtered(provider: KeywordProvider, planned: StreamPlan, event: EventCraw
     return stream is not None and stream.is_filtered
 
 
-def subscription_for(provider: KeywordProvider, planned: Subscription, terms: Sequence[str]) -> Subscription:
+def subscription_for(provider: Provider, planned: Subscription, terms: Sequence[str]) -> Subscription:
     """Return the subscription of a filtered stream with these keywords, as many as the network takes."""
     wanted = provider.keyword_stream(terms[: provider.most_keywords], planned)
     return planned if wanted is None else structs.replace(planned, options=wanted.stream.options)

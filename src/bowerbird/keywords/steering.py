@@ -20,12 +20,13 @@ from bowerbird.keywords import rows
 from bowerbird.keywords.probes import Searches, replace_probes
 from bowerbird.keywords.setup import SEARCHES, EventCrawl, subscription_for
 from bowerbird.model import Arrival, Reason, TaskState
-from bowerbird.ports import KeywordProvider, Retunable, Transaction
+from bowerbird.ports import Retunable, Transaction
+from bowerbird.providers.base import Provider
 
 _TARGETS = f"select target from tasks where lane = ? and state not in ('{TaskState.RETIRED}', '{TaskState.RETIRING}')"
 _LEFT = Reason("keywords", "it is no keyword any more")
 _CHANGED = Reason("keywords", "the keywords have changed")
-FilteredStream = tuple[Retunable, KeywordProvider]
+FilteredStream = tuple[Retunable, Provider]
 """A stream that the network filters by keywords."""
 
 
@@ -90,7 +91,7 @@ def searches_of(lanes: Iterable[Lane]) -> list[Searches]:
     """Return the queues of each service that can be searched for keywords."""
     by_service: dict[str, Searches] = {}
     for lane in lanes:
-        if lane.facet.name in SEARCHES and isinstance(lane.provider, KeywordProvider):
+        if lane.facet.name in SEARCHES and lane.provider.keyword_ways:
             searches = by_service.setdefault(lane.service.name, Searches({}, lane.provider))
             searches.lanes[lane.facet.name] = lane.lane
     return list(by_service.values())

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from bowerbird.db.addresses import check_address, is_postgres, public
 from bowerbird.errors import CredentialError
 from bowerbird.model import TRAITS, Credential, Secret, origin
-from bowerbird.model.networks.traits import Fields
+from bowerbird.model.networks import Fields
 from bowerbird.ports import Vault
 
 DATABASE = "postgresql"

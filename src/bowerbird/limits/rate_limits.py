@@ -23,7 +23,8 @@ from bowerbird.clock import EPOCH, from_micros, to_micros
 from bowerbird.errors import Busy, Taken, UserError
 from bowerbird.limits.bucket import Bucket, ClockOffset, call_results, new_bucket
 from bowerbird.model import Answer, Charge, Credential, Facet, Page, Service, Subject, WindowKind
-from bowerbird.ports import Provider, Row, Transaction, Vault
+from bowerbird.ports import Row, Transaction, Vault
+from bowerbird.providers.base import Provider
 
 _MAX_RETRIES = 50
 _BILLED_PER_INSERT = 250

@@ -4,7 +4,7 @@ Ids are text and global (`https://…` for Mastodon, `x:12` for X); a `key` is w
 Times are zoned UTC `datetime`; durations are `timedelta`; nothing here reads a clock or touches I/O.
 """
 
-from bowerbird.model.flavours import Flavour, NotOffered
+from bowerbird.model.flavours import NotOffered, ServerInfo
 from bowerbird.model.items import (
     Broken,
     Gone,
@@ -107,7 +107,6 @@ __all__ = [
     "Facet",
     "Fetched",
     "Finding",
-    "Flavour",
     "Geography",
     "Gone",
     "Heard",
@@ -160,6 +159,7 @@ __all__ = [
     "SavedUser",
     "Secret",
     "Seen",
+    "ServerInfo",
     "Service",
     "ServiceState",
     "Setback",

@@ -14,7 +14,7 @@ class NotOffered(Struct, frozen=True):
     at: datetime
 
 
-class Flavour(Struct, frozen=True, kw_only=True):
+class ServerInfo(Struct, frozen=True, kw_only=True):
     """What is known of one server: what it said of itself, and what it refused."""
 
     software: str = ""

@@ -9,8 +9,8 @@ from msgspec import structs
 from bowerbird.errors import CredentialError
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.model import TRAITS, Credential, Secret, origin
-from bowerbird.ports import StreamProvider, TabledProvider
 from bowerbird.providers import provider
+from bowerbird.providers.base import Provider
 
 ONE_MORE = "one more"
 
@@ -74,10 +74,8 @@ def _servers(plan: CrawlPlan, name: str) -> tuple[str, ...]:
     """Return the servers of a network that a crawl uses; those of streams only if they need a credential."""
     speaks = provider(name)
     bases = [each.service.base for each in plan.services if each.service.provider == name]
-    hosts = []
-    if isinstance(speaks, StreamProvider):
-        streams = [each for each in plan.streams if each.service.provider == name]
-        hosts = [each.host.base for each in streams if speaks.channels[each.subscription.channel].kinds]
+    streams = [each for each in plan.streams if each.service.provider == name]
+    hosts = [each.host.base for each in streams if speaks.channels[each.subscription.channel].kinds]
     return tuple(dict.fromkeys(map(origin, (*bases, *hosts))))
 
 
@@ -94,7 +92,7 @@ def _assumed(plan: CrawlPlan, name: str) -> list[Credential]:
     ]
 
 
-def _kind(plan: CrawlPlan, speaks: TabledProvider) -> str:
+def _kind(plan: CrawlPlan, speaks: Provider) -> str:
     """The first kind of credential that may ask everything the flow asks and open its streams."""
     asked = {use.name for use in plan.flow.among(speaks.facets).facets}
     kinds = [kind for kind in speaks.tables if kind != "none" and asked <= speaks.tables[kind].keys()]
@@ -104,9 +102,7 @@ def _kind(plan: CrawlPlan, speaks: TabledProvider) -> str:
     return kinds[0]
 
 
-def _stream_kinds(plan: CrawlPlan, speaks: TabledProvider) -> list[frozenset[str]]:
+def _stream_kinds(plan: CrawlPlan, speaks: Provider) -> list[frozenset[str]]:
     """For each stream of the network the kinds of credential that may open it; empty: any."""
-    if not isinstance(speaks, StreamProvider):
-        return []
     streams = [each for each in plan.streams if each.service.provider == speaks.name]
     return [speaks.channels[each.subscription.channel].kinds for each in streams]

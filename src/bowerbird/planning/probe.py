@@ -21,7 +21,7 @@ from bowerbird.model import Subject
 from bowerbird.planning.booking import book, lend
 from bowerbird.ports import Database, Row
 from bowerbird.providers import provider
-from bowerbird.providers.common.asking.tables import with_limits
+from bowerbird.providers.limit_overrides import with_limits
 from bowerbird.providers.x.billing import PRICES, resource
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.simulated.world.people.population import populate

@@ -15,7 +15,7 @@ from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.flows.flow import Flow
 from bowerbird.model import Credential, Facet, Limit, WindowKind
 from bowerbird.providers import provider
-from bowerbird.providers.common.asking.tables import limit_name, with_limits
+from bowerbird.providers.limit_overrides import limit_name, with_limits
 from bowerbird.simulated.serving.transport import NEARBY, Network
 
 _LONGEST_WAY = 20.0

@@ -1,7 +1,4 @@
-"""The networks bowerbird can ask, by name; each is a table of facets and pure functions.
-
-The code of a network is loaded when it is first asked for: most commands deal with one network, or with none.
-"""
+"""The networks by name. A network's code is loaded when it is first used."""
 
 from __future__ import annotations
 
@@ -10,8 +7,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from bowerbird.errors import UserError
-from bowerbird.ports import TabledProvider
-from bowerbird.providers.common.asking.tables import Now, Overrides, with_limits
+from bowerbird.model import TRAITS, KeptItem, Post, User
+from bowerbird.providers.base import Now, Provider
+from bowerbird.providers.items import UNREADABLE
+from bowerbird.providers.limit_overrides import Overrides, with_limits
 
 if TYPE_CHECKING:
     from bowerbird.providers.bluesky import Bluesky
@@ -26,26 +25,22 @@ __all__ = [
     "Bluesky",
     "Mastodon",
     "Overrides",
-    "TabledProvider",
+    "Provider",
     "TwitterV1",
     "Weibo",
     "provider",
+    "remap",
     "with_limits",
 ]
 
 _CLASSES = {"bluesky": "Bluesky", "mastodon": "Mastodon", "x": "XV2", "twitter_v1": "TwitterV1", "weibo": "Weibo"}
-"""By the name of a provider, which is also that of its folder, the name of its class."""
+"""Provider, which is also the name of its folder, and class."""
 
 
-class _Providers(Mapping[str, type[TabledProvider]]):
-    """The classes by name, each loaded when it is looked up."""
-
-    def __getitem__(self, name: str) -> type[TabledProvider]:
-        kind: type[TabledProvider] = getattr(import_module(f"{__name__}.{name}"), _CLASSES[name])
+class _Providers(Mapping[str, type[Provider]]):
+    def __getitem__(self, name: str) -> type[Provider]:
+        kind: type[Provider] = getattr(import_module(f"{__name__}.{name}"), _CLASSES[name])
         return kind
-
-    def __contains__(self, name: object) -> bool:
-        return name in _CLASSES
 
     def __iter__(self) -> Iterator[str]:
         return iter(_CLASSES)
@@ -53,8 +48,11 @@ class _Providers(Mapping[str, type[TabledProvider]]):
     def __len__(self) -> int:
         return len(_CLASSES)
 
+    def __contains__(self, name: object) -> bool:
+        return name in _CLASSES
 
-PROVIDERS: Mapping[str, type[TabledProvider]] = _Providers()
+
+PROVIDERS: Mapping[str, type[Provider]] = _Providers()
 
 
 def __getattr__(name: str) -> Any:
@@ -64,9 +62,21 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def provider(name: str, *, now: Now = None, base: str | None = None) -> TabledProvider:
-    """The provider of that name. OAuth 1.0a signatures are made over `now` and the service's `base`; times of streams are held
-    against `now`."""
+def provider(name: str, *, now: Now = None, base: str = "") -> Provider:
+    """Return the provider of that name, for a service at `base`."""
     if name not in PROVIDERS:
-        raise UserError(f"there is no provider {name!r}; choose one of {', '.join(PROVIDERS)}")
-    return PROVIDERS[name].made(now, base or "")
+        raise UserError(f"There is no provider {name!r}. Choose one of {', '.join(PROVIDERS)}.")
+    return PROVIDERS[name](now=now, base=base or "")
+
+
+def remap(item: KeptItem) -> User | Post | None:
+    """Map a stored payload again with today's code; None if no API of its network can read it."""
+    for name, traits in TRAITS.items():
+        if traits.network.name == item.network:
+            try:
+                mapped = provider(name).remap(item)
+            except UNREADABLE:
+                continue
+            if mapped is not None and mapped.id == item.id:
+                return mapped
+    return None

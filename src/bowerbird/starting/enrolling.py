@@ -22,7 +22,7 @@ from bowerbird.keywords.setup import EventCrawl, open_event
 from bowerbird.limits.budget import money_charges
 from bowerbird.limits.credentials import CombinedVault
 from bowerbird.limits.rate_limits import RateLimits
-from bowerbird.model import Flavour
+from bowerbird.model import ServerInfo
 from bowerbird.ports import Database, Transaction, Vault
 from bowerbird.starting.asking.services import add_service
 from bowerbird.starting.asking.views import unknown_servers
@@ -93,7 +93,9 @@ class Opening(Struct, frozen=True):
             await go_on(tx, row, me, now)
         return me
 
-    def _given(self, crawl: int, me: Enrolment, vault: Vault, flavours: Mapping[str, Flavour], event: EventCrawl | None) -> Given:
+    def _given(
+        self, crawl: int, me: Enrolment, vault: Vault, flavours: Mapping[str, ServerInfo], event: EventCrawl | None
+    ) -> Given:
         return Given(
             plan=self.plan,
             event=event,

@@ -15,8 +15,9 @@ from bowerbird.crawl.work.lanes import Lane
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.keywords.probes import Searches
 from bowerbird.keywords.setup import EventCrawl
-from bowerbird.model import Flavour
-from bowerbird.ports import Database, KeywordProvider, Part, Vault
+from bowerbird.model import ServerInfo
+from bowerbird.ports import Database, Part, Vault
+from bowerbird.providers.base import Provider
 from bowerbird.starting.asking.charges import Options
 
 
@@ -31,7 +32,7 @@ class Given(Struct, frozen=True, kw_only=True):
     crawl: int
     me: Enrolment
     extensions: Extensions
-    flavours: Mapping[str, Flavour]
+    flavours: Mapping[str, ServerInfo]
     """By service: what it said of itself."""
     now: Callable[[], datetime]
     database: Database
@@ -49,7 +50,7 @@ class Gathered(Struct, frozen=True):
     homes: dict[str, int] = {}
     """By host: the lane that looks up the accounts of that server."""
     streams: list[Stream] = []
-    tuned: dict[int, KeywordProvider] = {}
+    tuned: dict[int, Provider] = {}
     """By stream, those that hear the keywords of an event, and who says how."""
     probes: list[Searches] = []
     """By service, the lanes that test candidates for keywords."""

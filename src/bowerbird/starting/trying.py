@@ -8,7 +8,7 @@ from bowerbird.clock import RealClock
 from bowerbird.crawl.access.signing import Signer
 from bowerbird.crawl.access.trials import Candidate, Tried, Trier
 from bowerbird.model import Credential, Outcome, Service
-from bowerbird.ports import Clock, OwnerProvider, TriedProvider, Vault
+from bowerbird.ports import Clock, Vault
 from bowerbird.providers import provider
 from bowerbird.settings import Settings
 from bowerbird.transport import HttpTransport
@@ -28,8 +28,8 @@ async def told_of(credential: Credential, vault: Vault, settings: Settings, cloc
     clock = clock or RealClock()
     base = credential.home[0] if credential.home else ""
     speaks = provider(credential.provider, now=clock.now, base=base)
-    trial = speaks.trial(credential.kind) if isinstance(speaks, TriedProvider) else None
-    if not isinstance(speaks, TriedProvider) or trial is None or not base:
+    trial = speaks.credential_check(credential.kind)
+    if trial is None or not base:
         return Told()
     if any(limit.is_money for limit in trial.facet.limits):
         return Told()
@@ -38,7 +38,7 @@ async def told_of(credential: Credential, vault: Vault, settings: Settings, cloc
     transport = HttpTransport(clock, settings.user_agent)
     try:
         tried = await Trier(Signer(vault, transport, clock, None), None).tried(one)
-        return _told(tried, base, speaks.owner(tried.answers[-1]) if isinstance(speaks, OwnerProvider) else None)
+        return _told(tried, base, speaks.account_name(tried.answers[-1]))
     finally:
         await transport.close()
 

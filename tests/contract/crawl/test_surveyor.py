@@ -10,7 +10,7 @@ from bowerbird.clock import RealClock
 from bowerbird.crawl.access.logins import BookedLogins
 from bowerbird.crawl.access.surveys import Survey, Surveyor, Unknown
 from bowerbird.limits.rate_limits import RateLimits
-from bowerbird.model import Answer, Charge, Flavour, Limit, Outcome, Page, Request, Service
+from bowerbird.model import Answer, Charge, Limit, Outcome, Page, Request, ServerInfo, Service
 from bowerbird.ports import Database
 from bowerbird.providers import Mastodon
 
@@ -75,7 +75,7 @@ async def spent(database: Database) -> int:
 async def test_a_question_that_was_asked_is_charged_whatever_the_limit_says(database: Database, before: int) -> None:
     transport = Secretive(database)
     surveyor = Surveyor(database, await used(database, before, pace=True), transport, CLOCK)
-    await surveyor.learn(SERVER, {"s": Survey(Flavour(), (nothing(), nothing(), nothing()))})
+    await surveyor.learn(SERVER, {"s": Survey(ServerInfo(), (nothing(), nothing(), nothing()))})
     assert (await spent(database), transport.booked) == (before + 3, [])
 
 

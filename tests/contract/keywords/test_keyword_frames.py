@@ -36,7 +36,7 @@ from bowerbird.keywords.values import Candidate, Decision, Estimate, Frame, Keyw
 from bowerbird.limits.rate_limits import RateLimits
 from bowerbird.model import Gone, Outcome, Page, PostKind, Progress, Reason, Subject, Subscription, Task
 from bowerbird.policies.registry import RankerSetting, ranker
-from bowerbird.ports import Database, KeywordProvider, Sieve
+from bowerbird.ports import Database, Sieve
 from bowerbird.providers import provider
 from bowerbird.reports.keywords.courses import read_course
 from bowerbird.reports.keywords.explaining import explain, related_terms
@@ -827,7 +827,6 @@ async def test_stream_keeps_its_keywords_if_the_network_would_refuse_the_new_one
     async with stage.database.transaction() as tx:
         await apply_order(tx, 1, "block", "#flood", "ada", NOW)
     speaks = provider("twitter_v1")
-    assert isinstance(speaks, KeywordProvider)
     steering = structs.replace(stage.steering, streams=[(FullTrack(), speaks)])
     (problem,) = await steering.catch_up(NOW)
     assert "needs at least one of" in problem

@@ -9,8 +9,8 @@ import pytest
 from feed_player import opened, play
 
 from bowerbird.model import Answer, Heard, Opening, Request, Secret, Service, Subscription, Wire
-from bowerbird.ports import StreamProvider
 from bowerbird.providers import provider
+from bowerbird.providers.base import Provider
 from bowerbird.simulated.service import Setup, SimulatedService, simulate
 from bowerbird.simulated.world import World, WorldSettings
 
@@ -36,9 +36,9 @@ def world() -> World:
     return World(WorldSettings(accounts=900, seed=11))
 
 
-def spoken(name: str) -> tuple[StreamProvider, SimulatedService]:
+def spoken(name: str) -> tuple[Provider, SimulatedService]:
     speaks = provider(name, now=lambda: NOW, base="https://simulated.example")
-    assert isinstance(speaks, StreamProvider)
+    assert isinstance(speaks, Provider)
     return speaks, simulate(Setup(dialect=name, tokens=1, app_tokens=1), world())
 
 
@@ -50,7 +50,7 @@ def secret(simulated: SimulatedService, kind: str) -> Secret:
     return Secret(name="u", values={**values, "consumer_key": token.consumer_key, "consumer_secret": token.consumer_secret})
 
 
-def dialled(speaks: StreamProvider, simulated: SimulatedService, wanted: Subscription, holds: Secret) -> Opening:
+def dialled(speaks: Provider, simulated: SimulatedService, wanted: Subscription, holds: Secret) -> Opening:
     """Everything that must be sent before the connection, sent."""
     answers: list[Answer] = []
     step = speaks.open(wanted, None, answers)

@@ -12,7 +12,7 @@ from store_pages import POSTS, START, TIMELINE, Crawled, post, user
 from bowerbird.clock import RealClock
 from bowerbird.model import Gone, KeptItem, Outcome, Page, Post, Subject, User
 from bowerbird.ports import Database
-from bowerbird.providers.again import read_again
+from bowerbird.providers import remap as read_again
 from bowerbird.reports.reader import Reader
 from bowerbird.store.forgetting.names import user_name
 from bowerbird.store.forgetting.tombstones import Tombstones

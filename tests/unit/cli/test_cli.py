@@ -111,7 +111,7 @@ def test_reading_a_store_loads_no_other_network_and_nothing_that_crawls(tmp_path
     asyncio.run(_make_store(tmp_path / "crawl.db"))
     heavy = [*_SLOW, *(_UNUSED if command == "gone" else ())]
     code = f"import sys; from bowerbird.cli import run; done = run(['{command}', 'crawl.toml']); "
-    other = "'bowerbird.providers.mastodon.reading.parse' in sys.modules"
+    other = "'bowerbird.providers.mastodon.parse' in sys.modules"
     code += f"print(done, [name for name in {heavy} if name in sys.modules], {other})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stdout.splitlines()[-1] == "0 [] False"

@@ -13,7 +13,7 @@ from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
 from bowerbird.flows.files.example import example
 from bowerbird.flows.files.flow_file import parse_flow
 from bowerbird.model import Area, Box
-from bowerbird.providers.common.asking.geography import circle, tiles
+from bowerbird.providers.places import circle, tiles
 
 WORDS = vocabulary()
 LISBON = '[[places]]\nname = "Lisbon"\nbox = [-9.5, 38.6, -9.0, 38.9]\n'

@@ -18,11 +18,12 @@ from provider_payloads import account, answer, mastodon, read, status
 from stream_payloads import listening
 
 from bowerbird.model import Ask, Facet, Heard, Opening, Outcome, Page, Subject
-from bowerbird.ports import Provider
 from bowerbird.providers import Bluesky
+from bowerbird.providers.base import Provider
+from bowerbird.providers.bluesky.requests import LARGEST_REPO
 from bowerbird.providers.bluesky.streams.compression import LARGEST_BATCH
 from bowerbird.providers.bluesky.streams.jetstream import JetstreamListener
-from bowerbird.providers.common.reading.amounts import LARGEST_REPO, MOST_BROKEN, MOST_BYTES, SetAside, most_results
+from bowerbird.providers.page import MAX_BYTES, MAX_QUARANTINED, Quarantine, max_results
 from bowerbird.simulated.bluesky.car import _archive, cid_of_block
 
 T = TypeVar("T")
@@ -69,9 +70,9 @@ def test_a_body_of_a_million_values_takes_no_memory(provider: Provider, case: Ca
 
 @EVERY_PAGE
 def test_of_a_list_beyond_measure_only_a_sample_is_kept(provider: Provider, case: Case) -> None:
-    asked = most_results(Ask(case.facet, case.targets), provider.facets[case.facet])
+    asked = max_results(Ask(case.facet, case.targets), provider.facets[case.facet])
     page, size = peak(lambda: read(provider, case.facet, case.targets, answer(inflated(case.page, b"{}", 20_000))))
-    assert len(page.broken) <= MOST_BROKEN + 1
+    assert len(page.broken) <= MAX_QUARANTINED + 1
     assert page.results <= asked
     assert page.outcome is Outcome.UNREADABLE or not page.broken
     assert size < 10 * MB
@@ -83,7 +84,7 @@ def test_what_was_left_out_is_said_and_ends_the_listing() -> None:
     linked = answer(listed, link='<https://m.example/x?max_id=9>; rel="next"')
     page = read(mastodon, "followers", "7", linked)
     assert (page.cursor, page.is_whole) == (None, False)
-    assert len(page.relations) == page.results == most_results(Ask("followers", ("7",)), facet)
+    assert len(page.relations) == page.results == max_results(Ask("followers", ("7",)), facet)
     assert "more than was asked for" in page.detail
 
 
@@ -93,20 +94,20 @@ def test_a_page_within_reason_is_kept_whole() -> None:
 
 
 def test_of_many_broken_items_the_number_is_kept() -> None:
-    aside = SetAside()
-    for _ in range(MOST_BROKEN + 50):
+    aside = Quarantine()
+    for _ in range(MAX_QUARANTINED + 50):
         aside.add(Subject.POST, b"x" * MB, "why")
     kept = aside.all()
     assert sum(len(each.raw) for each in kept) <= 4 * MB
     assert kept[-1].why.startswith("and ")
-    assert len(aside) == MOST_BROKEN + 50
+    assert len(aside) == MAX_QUARANTINED + 50
 
 
 @pytest.mark.parametrize("provider", PROVIDERS, ids=lambda each: each.name)
 def test_every_request_says_what_its_answer_may_weigh(provider: Provider) -> None:
     for name, facet in provider.facets.items():
         most = provider.request(Ask(name, (_target(facet),))).most
-        assert MB < most <= (LARGEST_REPO if name == "repo" else MOST_BYTES), name
+        assert MB < most <= (LARGEST_REPO if name == "repo" else MAX_BYTES), name
 
 
 def _target(facet: Facet) -> str:

@@ -10,7 +10,7 @@ from provider_payloads import answer
 
 from bowerbird.errors import CredentialError, UserError
 from bowerbird.model import Ask, Progress, Secret
-from bowerbird.ports import LoginProvider
+from bowerbird.providers.base import Provider
 from bowerbird.providers.bluesky.facets import SESSION_LIMITS
 
 LIST = f"at://{ALICE}/app.bsky.graph.list/3kabc"
@@ -118,7 +118,7 @@ def test_people_may_write_dids_handles_addresses_and_words(facet: str, text: str
         ("members", post_uri(), "at-uri of a list"),
         ("hashtag", "two words", "without spaces"),
         ("search", "  ", "1 to 500"),
-        ("repos", "some", "write all"),
+        ("repos", "some", "Write all"),
     ],
 )
 def test_what_cannot_be_a_target_is_refused_with_advice(facet: str, text: str, advice: str) -> None:
@@ -127,7 +127,7 @@ def test_what_cannot_be_a_target_is_refused_with_advice(facet: str, text: str, a
 
 
 def test_an_app_password_opens_a_session_that_signs_requests() -> None:
-    provider: LoginProvider = bluesky
+    provider: Provider = bluesky
     secret = Secret(name="me", values={"identifier": "alice.test", "app_password": "abcd-efgh"})
     assert (provider.needs_login(secret), provider.has_session(secret)) == (True, False)
     login = provider.login(secret)

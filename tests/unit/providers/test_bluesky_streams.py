@@ -14,7 +14,7 @@ from provider_payloads import answer
 
 from bowerbird.errors import UserError
 from bowerbird.model import Heard, NoticeKind, Opening, Outcome, Page, Request
-from bowerbird.ports import StreamProvider
+from bowerbird.providers.base import Provider
 
 PAGE = Path(__file__).parents[3] / "docs" / "providers.md"
 MAPPED = [POST, REPOST, FOLLOW, PROFILE]
@@ -42,7 +42,7 @@ def dictionary(number: int = 77) -> bytes:
 
 
 def test_bluesky_is_a_provider_with_streams() -> None:
-    assert isinstance(bluesky, StreamProvider)
+    assert isinstance(bluesky, Provider)
 
 
 @pytest.mark.parametrize("channel", bluesky.channels)

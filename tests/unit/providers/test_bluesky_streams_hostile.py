@@ -33,8 +33,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bowerbird.model import Heard, Opening, Page, from_micros
-from bowerbird.ports import Listener
 from bowerbird.providers import Bluesky
+from bowerbird.providers.base import StreamReader
 from bowerbird.simulated.bluesky.car import linked
 from marks import examples
 
@@ -173,7 +173,7 @@ FAR = 9_999_999_999_000_000
 """November 2286."""
 
 
-def ears_at(channel: str, now: datetime, cursor: str | None = None) -> Listener:
+def ears_at(channel: str, now: datetime, cursor: str | None = None) -> StreamReader:
     speaks = Bluesky(now=lambda: now)
     wanted = speaks.subscription(channel, {})
     opening = speaks.open(wanted, cursor, ())

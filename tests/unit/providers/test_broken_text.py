@@ -15,7 +15,7 @@ from weibo_payloads import person, remark, weibo_post
 from x_payloads import envelope, x_post, x_user
 
 from bowerbird.model import Outcome, Page
-from bowerbird.providers.common.reading.parting import parted, tree
+from bowerbird.providers.items import decode_slowly, tree
 
 CAROL = "did:plc:ewvi7nxzyoun6zhxrhs64oiz"
 SINGLE = frozenset({"profile", "post", "status", "repo", "limits", "usage"})
@@ -224,5 +224,5 @@ def test_a_single_object_with_broken_text_is_set_aside_and_not_asked_for_again_a
 def test_a_very_deep_or_foreign_body_raises_only_what_readers_catch() -> None:
     for body in (b"[" * 100_000, b'{"a":', b"\xff", b"7"):
         with pytest.raises((ValueError, RecursionError)):
-            parted(body, list[int])
+            decode_slowly(body, list[int])
     assert tree(b'"\xff"') == "\udcff"

@@ -12,7 +12,7 @@ from provider_payloads import account, answer, mastodon, read, twitter, user
 from x_payloads import envelope, x, x_user
 
 from bowerbird.model import Ask, Member, Outcome, UserList, Version, Volume
-from bowerbird.ports import Provider
+from bowerbird.providers.base import Provider
 
 LIST_URI = f"at://{BOB}/app.bsky.graph.list/3mmlist222222"
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)

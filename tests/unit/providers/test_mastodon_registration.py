@@ -62,13 +62,13 @@ def test_good_answers_are_understood() -> None:
     ("given", "words"),
     [
         (answer({"error": "Validation failed"}, 422), "Validation failed.*Development"),
-        (answer(b"<html>", 404), "status 404; is this the address of a Mastodon server"),
-        (answer({"error": "Too many requests"}, 429), "wait ten minutes"),
-        (answer(b"", 503), "try again later"),
-        (answer({}), "neither its id nor its secret"),
-        (answer({"client_id": "a b", "client_secret": ""}), "neither its id nor its secret"),
-        (answer(b"<html>"), "is it a Mastodon server"),
-        (Answer(status=0, sent_at=answer().sent_at, received_at=answer().sent_at, failure="cannot connect"), "check the address"),
+        (answer(b"<html>", 404), "status 404. Is this the address of a Mastodon server"),
+        (answer({"error": "Too many requests"}, 429), "Wait ten minutes"),
+        (answer(b"", 503), "Try again later"),
+        (answer({}), "sent no id or secret"),
+        (answer({"client_id": "a b", "client_secret": ""}), "sent no id or secret"),
+        (answer(b"<html>"), "Is it a Mastodon server"),
+        (Answer(status=0, sent_at=answer().sent_at, received_at=answer().sent_at, failure="cannot connect"), "Check the address"),
     ],
 )
 def test_a_refused_registration_says_what_to_do(given: Answer, words: str) -> None:
@@ -84,7 +84,7 @@ def test_an_answer_without_a_token_is_refused(body: Any) -> None:
 
 def test_a_refusal_never_repeats_a_secret_even_if_the_server_does() -> None:
     refusal = answer({"error": "invalid_grant", "error_description": "code c-hush is not good"}, 400)
-    with pytest.raises(CredentialError, match="run the command again") as caught:
+    with pytest.raises(CredentialError, match="Run the command again") as caught:
         token(refusal, "c-hush")
     assert "hush" not in str(caught.value)
     assert "hush" not in repr(APPLICATION) + str(APPLICATION)

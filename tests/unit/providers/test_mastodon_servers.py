@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from provider_payloads import NOON, account, answer, read, status
 
-from bowerbird.model import EPOCH, Answer, Ask, Flavour, NotOffered, Outcome, Progress, Request
-from bowerbird.providers.common.asking.tables import with_limits
+from bowerbird.model import EPOCH, Answer, Ask, NotOffered, Outcome, Progress, Request, ServerInfo
+from bowerbird.providers.limit_overrides import with_limits
 from bowerbird.providers.mastodon import Mastodon
-from bowerbird.providers.mastodon.channels import FLAKES, KEY_TIME, ULIDS
+from bowerbird.providers.mastodon.stream import MASTODON_KEYS, PLEROMA_KEYS, ULID_KEYS
 
 mastodon = Mastodon()
-GOTOSOCIAL = Flavour(software="gotosocial", version="0.20.0")
-TAKAHE = Flavour(software="takahe", version="0.11.0")
+GOTOSOCIAL = ServerInfo(software="gotosocial", version="0.20.0")
+TAKAHE = ServerInfo(software="takahe", version="0.11.0")
 HTML = b"<html>404</html>"
 
 
@@ -27,7 +27,7 @@ def said(value: Any, status: int = 200) -> Answer:
 def asked(*answers: Answer) -> list[str]:
     """The paths that are asked for one after the other, given these answers."""
     paths: list[str] = []
-    while isinstance(step := mastodon.survey(answers[: len(paths)]), Request):
+    while isinstance(step := mastodon.probe_server(answers[: len(paths)]), Request):
         paths.append(step.path)
     return paths
 
@@ -48,8 +48,8 @@ def asked(*answers: Answer) -> list[str]:
     ],
 )
 def test_software_and_version_are_told_by_the_instance(instance: dict[str, str], software: str, version: str) -> None:
-    found = mastodon.survey([said(instance)])
-    assert isinstance(found, Flavour)
+    found = mastodon.probe_server([said(instance)])
+    assert isinstance(found, ServerInfo)
     assert (found.software, found.version) == (software, version)
 
 
@@ -60,8 +60,8 @@ def test_a_bare_low_number_is_explained_by_the_node() -> None:
     node = {"software": {"name": "GoToSocial", "version": "0.20.1"}}
     answers = [said({"version": "0.20.1"}), said(links), said(node)]
     assert asked(*answers) == ["/api/v2/instance", "/.well-known/nodeinfo", "/nodeinfo/2.0"]
-    found = mastodon.survey(answers)
-    assert isinstance(found, Flavour)
+    found = mastodon.probe_server(answers)
+    assert isinstance(found, ServerInfo)
     assert (found.software, found.version) == ("gotosocial", "0.20.1")
 
 
@@ -71,13 +71,13 @@ def test_a_server_without_the_new_route_is_asked_by_the_old_one() -> None:
 
 @pytest.mark.parametrize("status", [0, 429, 500, 503])
 def test_a_server_that_is_not_well_is_asked_no_further(status: int) -> None:
-    assert mastodon.survey([Answer(status=status, sent_at=NOON, received_at=NOON)]) == Flavour()
+    assert mastodon.probe_server([Answer(status=status, sent_at=NOON, received_at=NOON)]) == ServerInfo()
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"version": 7}', b"\xff", b'{"version": null}', b"[" * 50_000])
 def test_nonsense_about_itself_leaves_a_server_unknown(body: bytes) -> None:
-    found = mastodon.survey([said(body), said(body), said(body), said(body)])
-    assert isinstance(found, Flavour)
+    found = mastodon.probe_server([said(body), said(body), said(body), said(body)])
+    assert isinstance(found, ServerInfo)
     assert found.software in ("", "mastodon") or body == b'{"version": 7}'
 
 
@@ -86,20 +86,20 @@ def test_streaming_address_and_closed_timelines_are_read() -> None:
         "hashtag_feeds": {"local": "disabled", "remote": "disabled"},
         "live_feeds": {"local": "authenticated", "remote": "public"},
     }
-    found = mastodon.survey(
+    found = mastodon.probe_server(
         [said({"version": "4.5.0", "configuration": {"urls": {"streaming": "wss://s.example"}, "timelines_access": access}})]
     )
-    assert isinstance(found, Flavour)
+    assert isinstance(found, ServerInfo)
     assert found.streaming == "https://s.example"
-    assert "hashtag" in mastodon.lacks(found)
-    assert "hashtag" not in mastodon.flavoured(found).facets
-    there = mastodon.flavoured(found)
+    assert "hashtag" in mastodon.missing_facets(found)
+    assert "hashtag" not in mastodon.for_server(found).facets
+    there = mastodon.for_server(found)
     assert [kind for kind in there.tables if "public" in there.tables[kind]] == ["user"]
 
 
 @pytest.mark.parametrize("version", ["4.2.10", "3.5.0"])
 def test_before_batches_each_is_asked_for_alone(version: str) -> None:
-    old = mastodon.flavoured(Flavour(software="mastodon", version=version))
+    old = mastodon.for_server(ServerInfo(software="mastodon", version=version))
     assert (old.facets["profiles"].objects_per_call, old.facets["posts"].objects_per_call) == (1, 1)
     assert old.request(Ask("profiles", ("7",))).path == "/api/v1/accounts/7"
     assert old.request(Ask("posts", ("7",))).path == "/api/v1/statuses/7"
@@ -107,7 +107,7 @@ def test_before_batches_each_is_asked_for_alone(version: str) -> None:
 
 
 def test_a_batch_that_was_under_way_is_still_one() -> None:
-    old = mastodon.flavoured(Flavour(refused={"posts": NotOffered("405", EPOCH)}))
+    old = mastodon.for_server(ServerInfo(refused={"posts": NotOffered("405", EPOCH)}))
     assert old.request(Ask("posts", ("7", "8"))).query == (("id[]", "7"), ("id[]", "8"))
     assert read(old, "posts", "7", answer(b"405 method not allowed", 405)).outcome is Outcome.NOT_OFFERED
 
@@ -132,7 +132,7 @@ def test_a_missing_route_is_told_from_a_missing_object(facet: str, status: int, 
 
 
 def test_mastodons_own_words_tell_a_missing_route() -> None:
-    known = mastodon.flavoured(Flavour(software="mastodon", version="4.5.0"))
+    known = mastodon.for_server(ServerInfo(software="mastodon", version="4.5.0"))
     assert read(known, "quotes", "7", answer(b'{"error":"Not Found"}', 404)).outcome is Outcome.NOT_OFFERED
     assert read(known, "quotes", "7", answer(b'{"error":"Record not found"}', 404)).outcome is Outcome.NOT_FOUND
 
@@ -142,7 +142,7 @@ COUNTED = {"x-ratelimit-limit": "300", "x-ratelimit-remaining": "299", "x-rateli
 
 def test_newer_mastodon_says_not_found_of_posts_and_counts_the_call() -> None:
     """A deleted post must not end the look for quotes on the whole server."""
-    known = mastodon.flavoured(Flavour(software="mastodon", version="4.7.0"))
+    known = mastodon.for_server(ServerInfo(software="mastodon", version="4.7.0"))
     missing = answer(b'{"error":"Not Found"}', 404, **COUNTED)
     assert read(known, "quotes", "7", missing).outcome is Outcome.NOT_FOUND
     assert read(known, "post", "7", missing).gone
@@ -177,7 +177,7 @@ def test_an_absence_is_believed_at_once_only_in_the_words_of_the_servers_softwar
 ) -> None:
     """Whoever answers at an address later, or before it, says `Not Found` of everything."""
     alone = {name: NotOffered("405", EPOCH) for name in ("posts", "profiles")}
-    found = read(mastodon.flavoured(Flavour(software=software, version="3.0.0", refused=alone)), facet, "7", answer(body, status))
+    found = read(mastodon.for_server(ServerInfo(software=software, version="3.0.0", refused=alone)), facet, "7", answer(body, status))
     meant = Outcome.NOT_FOUND if status == 404 else Outcome.SUSPENDED
     assert (found.outcome, found.perhaps) == ((meant, None) if is_believed else (Outcome.UNREADABLE, meant))
     assert bool(found.gone) == is_believed
@@ -216,11 +216,11 @@ def test_refusals_of_tokens_are_read_whatever_their_status(status: int, kind: st
 
 
 def test_what_would_stay_silent_is_known() -> None:
-    assert set(mastodon.mutes(TAKAHE)) == set(mastodon.channels)
-    assert {"hashtag", "hashtag_local", "public_events"} <= set(mastodon.mutes(GOTOSOCIAL))
-    assert "public" not in mastodon.mutes(GOTOSOCIAL)
-    assert "hashtag" in mastodon.flavoured(GOTOSOCIAL).facets, "the timeline of a hashtag is another thing than its stream"
-    assert mastodon.mutes(Flavour()) == {}
+    assert set(mastodon.missing_channels(TAKAHE)) == set(mastodon.channels)
+    assert {"hashtag", "hashtag_local", "public_events"} <= set(mastodon.missing_channels(GOTOSOCIAL))
+    assert "public" not in mastodon.missing_channels(GOTOSOCIAL)
+    assert "hashtag" in mastodon.for_server(GOTOSOCIAL).facets, "the timeline of a hashtag is another thing than its stream"
+    assert mastodon.missing_channels(ServerInfo()) == {}
 
 
 def onward(facet: str, body: Any, cursor: str | None, following: str, newest: str | None = None) -> tuple[str | None, str, bool]:
@@ -252,7 +252,7 @@ def test_a_revisit_ends_at_what_is_known_where_since_id_is_ignored() -> None:
 AT = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
 
-@pytest.mark.parametrize("form", [KEY_TIME, ULIDS, FLAKES])
+@pytest.mark.parametrize("form", [MASTODON_KEYS, ULID_KEYS, PLEROMA_KEYS])
 def test_ids_tell_their_time(form: Any) -> None:
     assert form.time_of(form.key_at(AT)) == AT
     assert form.key_at(AT) < form.key_at(AT + timedelta(milliseconds=1))
@@ -260,23 +260,23 @@ def test_ids_tell_their_time(form: Any) -> None:
 
 def test_known_ids_are_of_their_time() -> None:
     # The example of the specification of ULIDs, and a post of a Pleroma server of 2019.
-    assert ULIDS.time_of("01ARYZ6S41TSV4RRFFQ69G5FAV") == datetime(2016, 7, 30, 22, 36, 16, 385000, tzinfo=UTC)
-    told = FLAKES.time_of("9hQpcFUVRvOOMSvGkq")
+    assert ULID_KEYS.time_of("01ARYZ6S41TSV4RRFFQ69G5FAV") == datetime(2016, 7, 30, 22, 36, 16, 385000, tzinfo=UTC)
+    told = PLEROMA_KEYS.time_of("9hQpcFUVRvOOMSvGkq")
     assert told is not None
     assert told.year == 2019
 
 
 @pytest.mark.parametrize("key", ["", "x", "01HZX3VJ5T8W6M2N4P7Q9R0S1I", "7" * 400, "ZZZZZZZZZZZZZZZZZZZZZZZZZZ"])
 def test_what_is_no_id_tells_no_time(key: str) -> None:
-    assert ULIDS.time_of(key) is None
+    assert ULID_KEYS.time_of(key) is None
 
 
-@pytest.mark.parametrize("form", [KEY_TIME, ULIDS, FLAKES])
+@pytest.mark.parametrize("form", [MASTODON_KEYS, ULID_KEYS, PLEROMA_KEYS])
 def test_keys_of_times_that_have_not_come_are_known_as_such(form: Any) -> None:
     assert form.is_ahead(form.key_at(AT + timedelta(days=2)), AT)
     assert not form.is_ahead(form.key_at(AT), AT)
     assert not form.is_ahead("!", AT)
-    assert not ULIDS.is_ahead("116000000000000000", AT)
+    assert not ULID_KEYS.is_ahead("116000000000000000", AT)
 
 
 def test_ids_that_come_as_numbers_are_ids_all_the_same() -> None:
@@ -289,23 +289,23 @@ def test_ids_that_come_as_numbers_are_ids_all_the_same() -> None:
 
 
 def test_what_search_finds_is_said_as_it_is() -> None:
-    assert "index" in mastodon.cautions(Flavour(software="mastodon", version="4.5.0"), {"search"})[0]
-    assert "by and to the user" in mastodon.cautions(GOTOSOCIAL, {"search"})[0]
+    assert "index" in mastodon.warnings(ServerInfo(software="mastodon", version="4.5.0"), {"search"})[0]
+    assert "by and to the user" in mastodon.warnings(GOTOSOCIAL, {"search"})[0]
 
 
 def test_what_a_server_leaves_out_is_said() -> None:
-    takahe = Flavour(software="takahe", version="0.11")
-    said = mastodon.cautions(takahe, {"timeline"})
+    takahe = ServerInfo(software="takahe", version="0.11")
+    said = mastodon.warnings(takahe, {"timeline"})
     assert any("boosted" in each for each in said)
-    assert any("asked not to be indexed" in each for each in said)
-    assert mastodon.cautions(Flavour(software="mastodon", version="4.5.0"), {"timeline"}) == ()
+    assert any("opted out of indexing" in each for each in said)
+    assert mastodon.warnings(ServerInfo(software="mastodon", version="4.5.0"), {"timeline"}) == ()
 
 
 def test_who_may_ask_what_depends_on_the_server_and_the_token() -> None:
     takers = {kind: set(table) for kind, table in mastodon.tables.items()}
     assert takers["user"] - takers["none"] == takers["user"] - takers["app"] == {"search", "quotes"}
-    assert not mastodon.flavoured(GOTOSOCIAL).facets_for("none")
-    assert "followers" in mastodon.flavoured(Flavour(software="takahe", version="0.11")).facets_for("none")
+    assert not mastodon.for_server(GOTOSOCIAL).facets_for("none")
+    assert "followers" in mastodon.for_server(ServerInfo(software="takahe", version="0.11")).facets_for("none")
 
 
 @pytest.mark.parametrize(
@@ -321,11 +321,11 @@ def test_what_is_no_address_names_nobody(spoilt: str) -> None:
 def test_gotosocial_counts_addresses_whoever_asks_and_for_whichever_page() -> None:
     """Two tokens on one address share 300 calls in five minutes, and pages are not counted apart."""
     for kind in ("user", "app"):
-        for facet in mastodon.flavoured(GOTOSOCIAL).facets_for(kind).values():
+        for facet in mastodon.for_server(GOTOSOCIAL).facets_for(kind).values():
             told = [(limit.bucket, limit.allowance, limit.window, limit.only_paged) for limit in facet.limits]
             assert told == [("{service}/address", 300, timedelta(minutes=5), False)], facet.name
 
 
 def test_what_a_crawl_file_says_of_limits_holds_for_gotosocial_too() -> None:
     slow = with_limits(mastodon, {"*": {"token": {"allowance": 60}}})
-    assert {facet.limits[0].allowance for facet in slow.flavoured(GOTOSOCIAL).facets_for("user").values()} == {60}
+    assert {facet.limits[0].allowance for facet in slow.for_server(GOTOSOCIAL).facets_for("user").values()} == {60}

@@ -11,9 +11,9 @@ from stream_payloads import event, frame, hear, listening
 
 from bowerbird.errors import UserError
 from bowerbird.model import Ask, Gone, KeyTime, NoticeKind, Opening, Outcome, PostKind, Subject, Wire
-from bowerbird.ports import StreamProvider
-from bowerbird.providers.common.reading.listening import Recent
-from bowerbird.providers.mastodon.channels import FLAKES, ULIDS
+from bowerbird.providers.base import Provider
+from bowerbird.providers.mastodon.stream import PLEROMA_KEYS, ULID_KEYS
+from bowerbird.providers.streaming import Recent
 
 BIRDS = {"tag": ("#Birds", "trees")}
 LATE = "109348677773283527"
@@ -28,7 +28,7 @@ def opened(channel: str, **options: tuple[str, ...]) -> Opening:
 
 
 def test_the_provider_is_one_that_streams() -> None:
-    assert isinstance(mastodon, StreamProvider)
+    assert isinstance(mastodon, Provider)
 
 
 def test_every_stream_comes_over_both_wires_and_needs_a_users_token() -> None:
@@ -77,13 +77,13 @@ def test_several_hashtags_share_one_socket() -> None:
     ("channel", "options", "advice"),
     [
         ("hashtag", {}, "needs tag"),
-        ("hashtag", {"tag": ("two words",)}, "is no hashtag"),
-        ("hashtag", {"tag": tuple(f"t{each}" for each in range(101))}, "split them"),
-        ("hashtag_events", BIRDS, "write one"),
+        ("hashtag", {"tag": ("two words",)}, "invalid hashtag"),
+        ("hashtag", {"tag": tuple(f"t{each}" for each in range(101))}, "Split them"),
+        ("hashtag_events", BIRDS, "Write one"),
         ("public", {"tag": ("birds",)}, "has no option 'tag'"),
         ("public", {"only_media": ("perhaps",)}, "true or false"),
-        ("list", {"list": ("../x",)}, "write its id"),
-        ("home", {}, "there is no stream 'home'"),
+        ("list", {"list": ("../x",)}, "Write its id"),
+        ("home", {}, "There is no stream 'home'"),
     ],
 )
 def test_what_a_server_would_refuse_is_refused_with_advice(
@@ -187,7 +187,7 @@ def test_what_is_not_public_is_not_kept() -> None:
     assert (heard.events, heard.pages) == (1, ())
 
 
-@pytest.mark.parametrize("form", [ULIDS, FLAKES])
+@pytest.mark.parametrize("form", [ULID_KEYS, PLEROMA_KEYS])
 def test_a_listing_starts_a_minute_before_the_newest_post_whatever_the_ids(form: KeyTime) -> None:
     early, late = (form.key_at(datetime(2026, 1, 5, 12, minute, tzinfo=UTC)) for minute in (10, 20))
     heard = hear(mastodon, "public", *(frame("update", status(key)) for key in (late, early)))

@@ -5,12 +5,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bowerbird.model import Answer, Reading
-from bowerbird.providers.common.asking.paths import segment
-from bowerbird.providers.common.reading.headers import next_position, reading, retry_after
-from bowerbird.providers.common.reading.items import Reader, count, identified, listed, shortened
-from bowerbird.providers.common.reading.markup import Read, plain, text_and_links
-from bowerbird.providers.common.reading.times import classic, epoch, iso, moment
-from bowerbird.providers.common.snowflakes import below, newest, oldest
+from bowerbird.providers.base import path_segment
+from bowerbird.providers.headers import next_position, reading, retry_after
+from bowerbird.providers.items import Reader, count, identified, listed, shortened
+from bowerbird.providers.page import key_before, newest_key, oldest_key
+from bowerbird.providers.text import Markup, classic, epoch, iso, moment, plain, text_and_links
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
@@ -52,15 +51,15 @@ def test_a_reset_time_may_be_iso_or_epoch() -> None:
 
 
 def test_ids_sort_by_length_and_then_by_letters() -> None:
-    assert newest(["99", "100", "9"]) == "100"
-    assert oldest(["99", "100", "9"]) == "9"
-    assert newest([]) is None
+    assert newest_key(["99", "100", "9"]) == "100"
+    assert oldest_key(["99", "100", "9"]) == "9"
+    assert newest_key([]) is None
 
 
 def test_the_id_below_is_one_less_and_never_negative() -> None:
-    assert below("266367358078169089") == "266367358078169088"
-    assert below("0") == "0"
-    assert below("9hQabc") == "9hQabc"
+    assert key_before("266367358078169089") == "266367358078169088"
+    assert key_before("0") == "0"
+    assert key_before("9hQabc") == "9hQabc"
 
 
 def test_html_becomes_text_that_keeps_lines_links_mentions_and_hashtags() -> None:
@@ -81,7 +80,7 @@ def test_broken_markup_is_read_in_linear_time() -> None:
 
 
 def test_links_that_are_not_web_addresses_are_left_out() -> None:
-    assert text_and_links('<a href="javascript:alert(1)">x</a><a href="file:///etc/passwd">y</a>') == Read("xy")
+    assert text_and_links('<a href="javascript:alert(1)">x</a><a href="file:///etc/passwd">y</a>') == Markup("xy")
 
 
 def test_headers_tell_the_limit_and_nonsense_in_them_is_ignored() -> None:
@@ -148,8 +147,8 @@ def test_counters_that_no_database_holds_are_unknown() -> None:
 
 
 def test_a_target_can_never_lead_to_another_path() -> None:
-    assert segment("../../x?y#z") == "..%2F..%2Fx%3Fy%23z"
-    assert segment("..") == "%2E%2E"
+    assert path_segment("../../x?y#z") == "..%2F..%2Fx%3Fy%23z"
+    assert path_segment("..") == "%2E%2E"
 
 
 def test_the_services_words_are_kept_short_and_on_one_line() -> None:

@@ -7,9 +7,9 @@ import pytest
 
 from bowerbird.errors import UserError
 from bowerbird.model import Ask, Limit, Subject
-from bowerbird.ports import Provider, StreamProvider
 from bowerbird.providers import PROVIDERS, Mastodon, TwitterV1, provider, with_limits
-from bowerbird.providers.common.asking.tables import limit_name
+from bowerbird.providers.base import Provider
+from bowerbird.providers.limit_overrides import limit_name
 from bowerbird.reports.subjects import subject_of
 
 PAGE = Path(__file__).parents[3] / "docs" / "providers.md"
@@ -142,10 +142,10 @@ def test_every_facet_is_documented_with_its_numbers(name: str) -> None:
         assert f"| `{facet.name}` | {facet.subject} | {facet.objects_per_call} | {facet.results_per_call} |" in section
 
 
-@pytest.mark.parametrize("name", [name for name in PROVIDERS if isinstance(provider(name), StreamProvider)])
+@pytest.mark.parametrize("name", [name for name in PROVIDERS if isinstance(provider(name), Provider)])
 def test_every_stream_is_documented_with_its_options(name: str) -> None:
     made = provider(name)
-    assert isinstance(made, StreamProvider)
+    assert isinstance(made, Provider)
     section = PAGE.read_text(encoding="utf-8").split(f": `{name}`\n", 1)[1].split("\n## ", 1)[0]
     names = {word for channel, each in made.channels.items() for word in (channel, *each.options)}
     assert [word for word in sorted(names) if f"`{word}`" not in section] == []

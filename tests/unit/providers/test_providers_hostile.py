@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from provider_payloads import NOON, answer, read
 
 from bowerbird.model import Answer, Ask, Broken, Outcome, Page, Service
-from bowerbird.ports import Provider
+from bowerbird.providers.base import Provider
 from marks import examples
 
 JUNK = [None, True, -1, 0, 1.5, 10**30, "", "x", "\x00", "\ud800", "<p><a href='", "9" * 5000, [], {}, [[]], {"id": {}}, [None]]

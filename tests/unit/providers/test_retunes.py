@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from bowerbird.model import EPOCH, Answer, Outcome, Page, Request, Retuned, Subscription
-from bowerbird.ports import StreamProvider
 from bowerbird.providers import provider
+from bowerbird.providers.base import Provider
 
 
-def speaks(name: str) -> StreamProvider:
+def speaks(name: str) -> Provider:
     found = provider(name)
-    assert isinstance(found, StreamProvider)
+    assert isinstance(found, Provider)
     return found
 
 

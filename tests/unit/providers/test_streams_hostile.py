@@ -16,7 +16,7 @@ from test_providers_hostile import check, disturbed, mutated
 from x_payloads import PROBLEMS, missing, referring, x, x_post, x_user
 
 from bowerbird.model import Answer, Heard, Opening, Outcome, Page, Request
-from bowerbird.ports import StreamProvider
+from bowerbird.providers.base import Provider
 from marks import examples
 
 STATUSES: list[Any] = [
@@ -65,7 +65,7 @@ def as_line(message: Any, chance: random.Random) -> bytes:
 
 
 Written = Callable[[Any, random.Random], bytes]
-CASES: list[tuple[StreamProvider, str, list[Any], Written]] = [
+CASES: list[tuple[Provider, str, list[Any], Written]] = [
     (mastodon, "public", STATUSES, as_frame),
     (mastodon, "public_events", STATUSES, as_event),
     (twitter, "sample", TWEETS, as_line),
@@ -90,7 +90,7 @@ def check_heard(heard: Heard, messages: int) -> None:
 @settings(max_examples=examples(400), deadline=None)
 @given(seed=st.integers(0, 2**63))
 def test_mutated_messages_never_raise_and_always_keep_their_promises(
-    provider: StreamProvider, channel: str, messages: list[Any], write: Written, seed: int
+    provider: Provider, channel: str, messages: list[Any], write: Written, seed: int
 ) -> None:
     chance = random.Random(seed)
     batch = [disturbed(write(mutated(chance.choice(messages), chance), chance), chance) for _ in range(3)]
@@ -101,14 +101,14 @@ def test_mutated_messages_never_raise_and_always_keep_their_promises(
 @pytest.mark.parametrize(("provider", "channel"), [(each[0], each[1]) for each in CASES], ids=lambda each: str(each)[:20])
 @settings(max_examples=examples(200), deadline=None)
 @given(messages=st.lists(st.binary(max_size=60), max_size=5))
-def test_any_bytes_are_heard(provider: StreamProvider, channel: str, messages: list[bytes]) -> None:
+def test_any_bytes_are_heard(provider: Provider, channel: str, messages: list[bytes]) -> None:
     check_heard(listening(provider, channel).hear(messages), len(messages))
 
 
 @pytest.mark.parametrize(("provider", "channel"), [(each[0], each[1]) for each in CASES], ids=lambda each: str(each)[:20])
 @settings(max_examples=examples(200), deadline=None)
 @given(code=st.integers(0, 700), body=st.binary(max_size=60), header=st.text(max_size=20))
-def test_any_refusal_is_an_outcome(provider: StreamProvider, channel: str, code: int, body: bytes, header: str) -> None:
+def test_any_refusal_is_an_outcome(provider: Provider, channel: str, code: int, body: bytes, header: str) -> None:
     names = ("x_ratelimit_reset", "x_rate_limit_reset", "x_rate_limit_limit", "retry_after", "date", "location")
     page = provider.refused(provider.subscription(channel, {}), answer(body, code, **dict.fromkeys(names, header)))
     check(page)

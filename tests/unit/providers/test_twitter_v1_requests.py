@@ -8,7 +8,7 @@ from provider_payloads import twitter
 from bowerbird.errors import CredentialError, UserError
 from bowerbird.model import Ask, Progress, Request, Secret
 from bowerbird.providers import TwitterV1
-from bowerbird.providers.common.asking.oauth import authorization, signature
+from bowerbird.providers.oauth import authorization, signature
 
 
 def built(facet: str, *targets: str, hints: dict[str, str] | None = None, **progress: str) -> tuple[str, dict[str, str]]:

@@ -11,7 +11,7 @@ from stream_payloads import hear, line, listening
 
 from bowerbird.errors import UserError
 from bowerbird.model import Gone, NoticeKind, Opening, Outcome, Page, PostKind, Request, Secret, Subject, WithdrawnPlaces
-from bowerbird.ports import StreamProvider
+from bowerbird.providers.base import Provider
 
 LISBON = "-9.5,38.6,-9.0,38.9"
 KEYS = ("consumer_key", "consumer_secret", "access_token", "access_token_secret")
@@ -32,7 +32,7 @@ def withheld(kind: str, key: str, *countries: str) -> bytes:
 
 
 def test_the_provider_is_one_that_streams() -> None:
-    assert isinstance(twitter, StreamProvider)
+    assert isinstance(twitter, Provider)
 
 
 def test_the_channels_are_for_users_and_follow_the_networks_own_back_off() -> None:
@@ -72,11 +72,11 @@ def test_the_sample_has_no_options() -> None:
     [
         ({}, "at least one of track, follow, locations"),
         ({"track": (" , ",)}, "at least one of"),
-        ({"track": tuple(f"w{each}" for each in range(401))}, "more than the 400"),
+        ({"track": tuple(f"w{each}" for each in range(401))}, "at most 400"),
         ({"track": ("é" * 31,)}, "longer than 60 bytes"),
         ({"follow": ("alice",)}, "no account's id"),
-        ({"follow": tuple(str(each) for each in range(5001))}, "more than the 5,000"),
-        ({"locations": tuple(f"{each},0,{each + 1},1" for each in range(26))}, "more than the 25"),
+        ({"follow": tuple(str(each) for each in range(5001))}, "at most 5,000"),
+        ({"locations": tuple(f"{each},0,{each + 1},1" for each in range(26))}, "at most 25"),
         ({"locations": ("38.6,-9.5",)}, "is no box"),
         ({"locations": ("-9.0,38.6,-9.5,38.9",)}, "is no box"),
         ({"locations": ("nan,0,1,1",)}, "is no box"),

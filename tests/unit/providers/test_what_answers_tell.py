@@ -11,7 +11,7 @@ from provider_payloads import MASTODON, account, answer, mastodon, read, status,
 from weibo_payloads import person, remark, weibo, weibo_post
 from x_payloads import envelope, x, x_post, x_user
 
-from bowerbird.model import Ask, Flavour, Outcome, Page, Poll, PollOption, Post, PostKind
+from bowerbird.model import Ask, Outcome, Page, Poll, PollOption, Post, PostKind, ServerInfo
 
 POLL = {
     "id": "34",
@@ -61,7 +61,7 @@ def skeet(**fields: Any) -> Post:
 def test_an_account_without_its_id_has_the_one_that_the_rule_of_its_server_gives(software: str, expected: str) -> None:
     bob = {**account("2", acct="bob", url="https://m.example/@bob"), "uri": None}
     away = {**account("3", acct="eve@e.example", url="https://e.example/@eve"), "uri": None}
-    reader = mastodon.flavoured(Flavour(software=software, version="1"))
+    reader = mastodon.for_server(ServerInfo(software=software, version="1"))
     page = reader.parse(Ask("followers", ("1",)), answer([bob, away]), MASTODON)
     # Of another server's accounts this one's rule says nothing.
     assert [each.id for each in page.users] == [expected, "https://e.example/@eve"]

@@ -222,10 +222,10 @@ def test_a_200_that_says_the_target_is_not_to_be_had_is_that_outcome(facet: str,
 def test_a_credential_is_refused_by_a_trial_only_where_it_is_the_wrong_one() -> None:
     """Who may not look up posts, for want of access, may ask other things."""
     wrong, other = ({"title": "Unauthorized"}, 401), (WRONG_KIND, 403)
-    assert [x.tried(answer(*each))[0] for each in (wrong, other)] == [Outcome.BAD_TOKEN, Outcome.FORBIDDEN_SCOPE]
-    assert x.tried(answer(NOT_ENROLLED, 403))[0] is Outcome.NOT_OFFERED
-    assert x.tried(answer(missing("tweet", "1", "ids"), 200))[0] is Outcome.OK
-    trial = x.trial("user")
+    assert [x.credential_outcome(answer(*each))[0] for each in (wrong, other)] == [Outcome.BAD_TOKEN, Outcome.FORBIDDEN_SCOPE]
+    assert x.credential_outcome(answer(NOT_ENROLLED, 403))[0] is Outcome.NOT_OFFERED
+    assert x.credential_outcome(answer(missing("tweet", "1", "ids"), 200))[0] is Outcome.OK
+    trial = x.credential_check("user")
     assert trial is not None
     assert (trial.request.path, [limit.is_money for limit in trial.facet.limits]) == ("/2/tweets", [False])
 

@@ -8,7 +8,7 @@ from x_payloads import x
 from bowerbird.errors import CredentialError, UserError
 from bowerbird.model import Ask, Progress, Request, Secret, WindowKind
 from bowerbird.providers import XV2, with_limits
-from bowerbird.providers.common.asking.tables import thrifty
+from bowerbird.providers.limit_overrides import thrifty
 
 NOW = datetime(2020, 1, 5, tzinfo=UTC)
 RECENT = "1212092628029698048"

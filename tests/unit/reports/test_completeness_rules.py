@@ -14,7 +14,7 @@ from bowerbird.model import Page, Progress, Service, Task
 from bowerbird.policies import RANKERS
 from bowerbird.policies.registry import RankerSetting, ranker
 from bowerbird.providers import provider
-from bowerbird.providers.common.reading.gathering import REPEATED
+from bowerbird.providers.page import REPEATED
 from bowerbird.reports.completeness.entries import Cause, Entry, Missing, Total, given_up
 from bowerbird.reports.completeness.facts import ShortfallFacts, TaskFacts
 from bowerbird.reports.completeness.judging import Evidence, Habits, habits_of, judge_account

@@ -18,7 +18,7 @@ from bowerbird.errors import UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.frontier import TaskFrontier
 from bowerbird.policies.registry import WALKS
-from bowerbird.ports import Clock, Database, Frontier, StreamProvider
+from bowerbird.ports import Clock, Database, Frontier
 from bowerbird.providers import provider
 from bowerbird.reports.next_steps.again import Again
 
@@ -124,5 +124,4 @@ def _named(plan: CrawlPlan) -> Iterator[Target]:
     yield from ((search.service, target) for search in plan.searches for target in search.targets)
     for each in plan.streams:
         speaks = provider(each.service.provider)
-        if isinstance(speaks, StreamProvider):
-            yield from ((each.service.name, target) for target in speaks.fill_targets(each.subscription))
+        yield from ((each.service.name, target) for target in speaks.fill_targets(each.subscription))

@@ -29,9 +29,9 @@ from bowerbird.errors import BowerbirdError, CredentialError, UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.flows.files.sections.stream_plans import StreamPlan
 from bowerbird.limits.rate_limits import RateLimits
-from bowerbird.model import Flavour, Outcome, Service
+from bowerbird.model import Outcome, ServerInfo, Service
 from bowerbird.model.wording import outcome_words, quoted
-from bowerbird.ports import Database, StreamProvider, Vault
+from bowerbird.ports import Database, Vault
 from bowerbird.providers import provider
 from bowerbird.starting.plan_checks import sorted_seeds, wanted_kinds
 from bowerbird.transport.failures import said
@@ -120,7 +120,7 @@ def _check_seeds(plan: CrawlPlan, lost: Mapping[str, Mapping[str, str]]) -> list
 
 
 def _lacking(
-    plan: CrawlPlan, service: Service, flavour: Flavour | None, lost: Mapping[str, str], vain: frozenset[str]
+    plan: CrawlPlan, service: Service, flavour: ServerInfo | None, lost: Mapping[str, str], vain: frozenset[str]
 ) -> list[Check]:
     """What the crawl would ask in vain, or bring less of than one might expect: a warning for each, or a problem where it could
     do nothing of what it is there for."""
@@ -199,7 +199,7 @@ def check_streams(plan: CrawlPlan, vault: Vault) -> list[Check]:
 
 def _check_stream(planned: StreamPlan, plan: CrawlPlan, vault: Vault) -> Check:
     name, speaks = f"stream {planned.subscription.name}", provider(planned.service.provider)
-    if not isinstance(speaks, StreamProvider):
+    if not speaks.channels:
         return Check(name, PROBLEM, f"{speaks.name} has no streams", "take it out of the crawl file")
     try:
         able = stream_credentials(planned, speaks.channels[planned.subscription.channel], plan.services, vault)

@@ -3,9 +3,11 @@ the right address, what is the server, and what of the crawl would be asked in v
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
+import msgspec
 from msgspec import Struct, structs
 
 from bowerbird.app import Outside
@@ -14,10 +16,10 @@ from bowerbird.crawl.access.served import Served
 from bowerbird.crawl.access.surveys import Survey, survey
 from bowerbird.crawl.life.not_asked import main_facets
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
-from bowerbird.model import TRAITS, Answer, Flavour, Request, Service, origin
-from bowerbird.ports import FlavouredProvider, Vault
+from bowerbird.model import TRAITS, Answer, Request, ServerInfo, Service, origin
+from bowerbird.ports import Vault
 from bowerbird.providers import PROVIDERS, provider
-from bowerbird.providers.common.asking.doors import recognised
+from bowerbird.providers.base import Provider
 
 _MOST_QUESTIONS = 6
 
@@ -64,10 +66,10 @@ async def look(planned: ServicePlan, outside: Outside, most: int = _MOST_QUESTIO
     service = planned.service
     found, answers = await _knock(service, outside, most)
     is_known = found is not None and bool(found.flavour.software)
-    moved = _moved(service, PROVIDERS[service.provider].door.path, answers[0]) if answers and not is_known else ""
+    moved = _moved(service, PROVIDERS[service.provider].probe_path, answers[0]) if answers and not is_known else ""
     failure = answers[0].failure if answers and not any(answer.status for answer in answers) else ""
     seen = Look(service, found, failure, moved)
-    if seen.problem or recognised(PROVIDERS[service.provider].door, service, answers) is not False:
+    if seen.problem or _is_own(provider(service.provider), service, answers) is not False:
         return seen
     return structs.replace(seen, is_foreign=True, meant=await _meant(service, outside))
 
@@ -75,11 +77,11 @@ async def look(planned: ServicePlan, outside: Outside, most: int = _MOST_QUESTIO
 async def _knock(service: Service, outside: Outside, most: int = _MOST_QUESTIONS) -> tuple[Survey | None, tuple[Answer, ...]]:
     """What a service says at its door, and what it is where that differs; who looks wrong is asked everything."""
     speaks = provider(service.provider)
-    if not isinstance(speaks, FlavouredProvider):
-        answer = await outside.transport.send(service, Request(path=PROVIDERS[service.provider].door.path))
+    if not speaks.has_server_types:
+        answer = await outside.transport.send(service, Request(path=PROVIDERS[service.provider].probe_path))
         return None, (answer,)
     found = await survey(speaks, outside.transport, service, outside.clock, most)
-    if recognised(PROVIDERS[service.provider].door, service, found.answers) is False and len(found.answers) < _MOST_QUESTIONS:
+    if _is_own(provider(service.provider), service, found.answers) is False and len(found.answers) < _MOST_QUESTIONS:
         found = await survey(speaks, outside.transport, service, outside.clock, before=found.answers)
     return found, found.answers
 
@@ -90,7 +92,7 @@ async def _meant(service: Service, outside: Outside) -> str:
     for name in (service.provider, *(each for each in PROVIDERS if each != service.provider)):
         other = structs.replace(root, provider=name)
         is_same = other == service
-        if not is_same and recognised(PROVIDERS[name].door, other, (await _knock(other, outside, most=1))[1]):
+        if not is_same and _is_own(provider(name), other, (await _knock(other, outside, most=1))[1]):
             return f'base = "{root.base}"' if name == service.provider else f'provider = "{name}"'
     return ""
 
@@ -104,7 +106,7 @@ def _moved(service: Service, path: str, answer: Answer) -> str:
     return origin(target) if urlsplit(target).path == path and origin(target) != origin(service.base) else ""
 
 
-def lost_facets(plan: CrawlPlan, vault: Vault, flavours: Mapping[str, Flavour]) -> dict[str, dict[str, str]]:
+def lost_facets(plan: CrawlPlan, vault: Vault, flavours: Mapping[str, ServerInfo]) -> dict[str, dict[str, str]]:
     """By service, the facets of the crawl that would be asked in vain, each with the reason in words."""
     return {
         each.service.name: Served(provider(each.service.provider), each.service, flavours.get(each.service.name), []).lost(
@@ -127,3 +129,21 @@ def missing(facet: str, why: str) -> tuple[str, str]:
     """A facet without which the crawl brings nothing of what it is there for, and what to do."""
     found, _, advice = why.rstrip(".").partition("; ")
     return f"cannot be asked for {facet}: {found}. The crawl could do nothing else of what it is there for", advice
+
+
+def _is_own(provider: Provider, service: Service, answers: Sequence[Answer]) -> bool | None:
+    """Whether the responses are from an API of the service's network; None if they do not tell."""
+    path = urlsplit(service.base).path.strip("/")
+    if any(provider.is_own_response(_json_object(answer), path) for answer in answers):
+        return True
+    # Proxies and rate limits answer before the server does.
+    is_unclear = any(answer.status in (0, 401, 403, 408, 425, 429) or answer.status >= 500 for answer in answers)
+    return None if is_unclear or not answers else False
+
+
+def _json_object(answer: Answer) -> Mapping[str, Any]:
+    try:
+        body = msgspec.json.decode(answer.body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return {}
+    return body if isinstance(body, dict) else {}

@@ -23,7 +23,7 @@ from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.flows.files.sections.seed_list import SeedQuery
 from bowerbird.limits.budget import budget_statuses
 from bowerbird.limits.rate_limits import RateLimits
-from bowerbird.model import CrawlState, Flavour
+from bowerbird.model import CrawlState, ServerInfo
 from bowerbird.ports import Vault
 from bowerbird.reports.reader import Reader
 from bowerbird.reports.seeds.chosen import chosen
@@ -140,7 +140,7 @@ async def _check_mended(plan: CrawlPlan, outside: Outside, known: _Known) -> dic
     return {each.service.name: each.survey for each in found if each.survey is not None and not each.problem}
 
 
-def check_askable(plan: CrawlPlan, vault: Vault, flavours: Mapping[str, Flavour]) -> None:
+def check_askable(plan: CrawlPlan, vault: Vault, flavours: Mapping[str, ServerInfo]) -> None:
     """Raises `UserError` where seeds would be asked about in vain, or nothing of what the flow is there for can be asked: the
     server does not answer that, or not to whom we ask as."""
     lost = lost_facets(plan, vault, flavours)

@@ -17,7 +17,7 @@ from bowerbird.errors import CredentialError
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.limits.rate_limits import RateLimits, call_charges, login_charges
 from bowerbird.model import Credential, Outcome
-from bowerbird.ports import Database, StreamProvider, TriedProvider
+from bowerbird.ports import Database
 from bowerbird.providers import provider, with_limits
 
 
@@ -25,10 +25,8 @@ def candidates(plan: CrawlPlan, outside: Outside) -> Iterator[Candidate]:
     """Every credential that the crawl would ask with, at each of its services."""
     for planned in plan.services:
         speaks = with_limits(provider(planned.service.provider, now=outside.clock.now, base=planned.service.base), planned.limits)
-        if not isinstance(speaks, TriedProvider):
-            continue
         for credential in _asking(plan, planned, outside):
-            trial = speaks.trial(credential.kind)
+            trial = speaks.credential_check(credential.kind)
             if trial is not None:
                 charges = call_charges(trial.facet, planned.service.name, credential)
                 yield Candidate(speaks, planned.service, credential, trial.request, charges, names_in(outside.vault))
@@ -44,7 +42,7 @@ def _listening(plan: CrawlPlan, planned: ServicePlan, outside: Outside) -> Itera
     """Those that the streams of a service may be opened as."""
     speaks = provider(planned.service.provider)
     for each in plan.streams:
-        if each.service.name == planned.service.name and isinstance(speaks, StreamProvider):
+        if each.service.name == planned.service.name:
             # A stream that nobody may open has a line of its own.
             with suppress(CredentialError):
                 yield from stream_credentials(each, channel_of(each, speaks), plan.services, outside.vault)

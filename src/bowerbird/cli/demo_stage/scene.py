@@ -16,7 +16,7 @@ from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
 from bowerbird.model import ShownState
 from bowerbird.ports import Clock
 from bowerbird.providers import provider
-from bowerbird.providers.common.asking.tables import Overrides, limit_name
+from bowerbird.providers.limit_overrides import Overrides, limit_name
 from bowerbird.reports.status.glimpse import Glimpse
 from bowerbird.simulated.scale import Scale
 from bowerbird.simulated.service import Setup, SimulatedService, simulate

@@ -21,9 +21,8 @@ from bowerbird.flows.files.sections.stream_plans import StreamPlan
 from bowerbird.flows.flow import STREAM, Edge, FacetUse, Flow, Stop
 from bowerbird.model import TRAITS, Facet, Service, Traits
 from bowerbird.model.money import DEFAULT_DOLLARS, in_dollars
-from bowerbird.model.networks import USER_MARKS
-from bowerbird.model.networks.shortcuts import Hearing
-from bowerbird.ports import StreamProvider, Vault
+from bowerbird.model.networks import USER_MARKS, Hearing
+from bowerbird.ports import Vault
 from bowerbird.providers import PROVIDERS, provider
 from bowerbird.store.results.wanted import Wanted, What
 
@@ -215,7 +214,7 @@ def _hearing(traits: Traits, words: Sequence[str], accounts: Sequence[str]) -> H
 def _check_money(wish: Wish, traits: Traits, flow: Flow, facets: Mapping[str, Facet], streams: Sequence[StreamPlan]) -> None:
     paid = [limit for use in flow.facets if not streams for limit in facets[use.name].limits if limit.is_money]
     speaks = provider(traits.provider)
-    if streams and isinstance(speaks, StreamProvider):
+    if streams:
         paid = [limit for each in streams for limit in speaks.channels[each.subscription.channel].facet.limits if limit.is_money]
     if not paid and wish.budget is not None:
         raise UserError(f"{traits.provider} costs nothing: leave --budget out")

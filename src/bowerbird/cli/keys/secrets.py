@@ -10,7 +10,7 @@ import typer
 
 from bowerbird.errors import CredentialError
 from bowerbird.limits.credentials import FIELDS, checked_value, complete_secret, needed_fields, other_kind, required_fields
-from bowerbird.model.networks.traits import Fields
+from bowerbird.model.networks import Fields
 from bowerbird.settings import SECRET_PREFIX, secret_from_environment
 
 _MOST_INPUT = 64 * 1024

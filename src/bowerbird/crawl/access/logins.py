@@ -10,7 +10,8 @@ from bowerbird.crawl.process.patience import patiently
 from bowerbird.errors import Taken
 from bowerbird.limits.rate_limits import RateLimits
 from bowerbird.model import Answer, Ask, Charge, Outcome, Page, Service
-from bowerbird.ports import Clock, Database, Provider
+from bowerbird.ports import Clock, Database
+from bowerbird.providers.base import Provider
 
 _AGAIN = timedelta(seconds=1)
 LoginCharges = Callable[[str, Provider, Service], Sequence[Charge]]

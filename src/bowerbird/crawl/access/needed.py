@@ -9,15 +9,15 @@ from bowerbird.flows.files.sections.place_plans import SearchPlan
 from bowerbird.flows.files.sections.stream_plans import StreamPlan
 from bowerbird.flows.flow import FacetUse, Flow
 from bowerbird.model import Channel, Service
-from bowerbird.ports import Provider, StreamProvider
+from bowerbird.providers.base import Provider
 
 
 def channel_of(planned: StreamPlan, speaks: Provider) -> Channel:
     return listening(speaks).channels[planned.subscription.channel]
 
 
-def listening(speaks: Provider) -> StreamProvider:
-    if not isinstance(speaks, StreamProvider):
+def listening(speaks: Provider) -> Provider:
+    if not speaks.channels:
         raise UserError(f"{speaks.name} has no streams; take [[streams]] out of the crawl file")
     return speaks
 

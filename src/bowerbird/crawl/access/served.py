@@ -10,16 +10,17 @@ from bowerbird.crawl.access.credentials import Asking
 from bowerbird.crawl.access.how_to_add import wanting
 from bowerbird.flows.files.sections.stream_plans import StreamPlan
 from bowerbird.flows.flow import Flow
-from bowerbird.model import Flavour, Service
-from bowerbird.ports import FlavouredProvider, Part, TabledProvider
+from bowerbird.model import ServerInfo, Service
+from bowerbird.ports import Part
+from bowerbird.providers.base import Provider
 
-P = TypeVar("P", bound=TabledProvider)
+P = TypeVar("P", bound=Provider)
 
 
 class Served(Generic[P]):
     """What one server takes of a crawl. What it does not take is added to `notes` in sentences for the user."""
 
-    def __init__(self, plain: P, service: Service, flavour: Flavour | None, notes: list[str]) -> None:
+    def __init__(self, plain: P, service: Service, flavour: ServerInfo | None, notes: list[str]) -> None:
         """`plain`: the provider as the network has it; `flavour`: None on networks whose servers are all alike."""
         self._plain = plain
         self._service = service
@@ -30,7 +31,7 @@ class Served(Generic[P]):
     def provider(self) -> P:
         """The provider with the facets that the server offers."""
         speaks = self._plain
-        return speaks.flavoured(self.flavour) if self.flavour and isinstance(speaks, FlavouredProvider) else speaks
+        return speaks.for_server(self.flavour) if self.flavour else speaks
 
     def lost(self, flow: Flow, asking: Asking) -> dict[str, str]:
         """The facets of the flow that would be asked in vain, each with the reason in words: the server does not have them, or
@@ -49,21 +50,21 @@ class Served(Generic[P]):
         """The flow without these facets, with a sentence for each, and for what brings less than one might expect."""
         name, flow = self._service.name, flow.among(self._plain.facets).without(lost.keys())
         self._notes += [_without(name, facet, *_parted(why)) for facet, why in lost.items()]
-        if self.flavour is not None and isinstance(self._plain, FlavouredProvider):
+        if self.flavour is not None:
             used = {use.name for use in flow.facets}
-            self._notes += [f"{name}: {caution}." for caution in self._plain.cautions(self.flavour, used)]
+            self._notes += [f"{name}: {caution}." for caution in self._plain.warnings(self.flavour, used)]
         return flow
 
     def _lacks(self) -> Mapping[str, str]:
         speaks = self._plain
-        return speaks.lacks(self.flavour) if self.flavour is not None and isinstance(speaks, FlavouredProvider) else {}
+        return speaks.missing_facets(self.flavour) if self.flavour is not None else {}
 
     def streams(self, planned: Sequence[StreamPlan], mute: list[Part]) -> list[StreamPlan]:
         """The streams that can bring anything; any other becomes a part that has failed, in case the crawl has nothing else."""
         speaks = self._plain
-        if self.flavour is None or not isinstance(speaks, FlavouredProvider):
+        if self.flavour is None:
             return list(planned)
-        mutes = speaks.mutes(self.flavour)
+        mutes = speaks.missing_channels(self.flavour)
         mute += [self._mute(each, mutes[each.subscription.channel]) for each in planned if each.subscription.channel in mutes]
         return [each for each in planned if each.subscription.channel not in mutes]
 

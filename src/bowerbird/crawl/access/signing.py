@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from typing import TypeGuard
 
 from msgspec import structs
 
@@ -19,7 +18,8 @@ from bowerbird.crawl.access.ownership import check_belongs
 from bowerbird.crawl.access.redaction import DiscreetTransport, Redactor
 from bowerbird.errors import CredentialError
 from bowerbird.model import Answer, Credential, Later, Lease, Offer, Outcome, Request, Secret, Service, origin
-from bowerbird.ports import Clock, LoginProvider, Provider, Transport, Vault
+from bowerbird.ports import Clock, Transport, Vault
+from bowerbird.providers.base import Provider
 
 FRESH = timedelta(minutes=1)
 """A session refused sooner than this after its login will not get better by another one."""
@@ -61,7 +61,7 @@ class Signer:
         secret = await self._secret(owner, provider, service)
         if isinstance(secret, Answer):
             return secret
-        if _logs_in(provider) and provider.needs_login(secret) and origin(place.base) != origin(service.base):
+        if provider.needs_login(secret) and origin(place.base) != origin(service.base):
             raise CredentialError(
                 f"the session of {credential!r} was opened at {service.base} and is not sent to {place.base}; "
                 "take the credential away from what is asked there"
@@ -78,7 +78,7 @@ class Signer:
         """What to sign with, or the service's answer to a login that failed."""
         credential = owner.name
         secret = self._known(credential)
-        if not _logs_in(provider) or not provider.needs_login(secret):
+        if not provider.needs_login(secret):
             return secret
         async with self._locks.setdefault(credential, asyncio.Lock()):
             secret = self._known(credential)
@@ -101,7 +101,7 @@ class Signer:
         until = self._closed.get(credential)
         return until if until is not None and until > self._clock.now() else None
 
-    async def _open(self, credential: str, secret: Secret, provider: LoginProvider, service: Service) -> Secret | Answer:
+    async def _open(self, credential: str, secret: Secret, provider: Provider, service: Service) -> Secret | Answer:
         """A session, renewed if there is one that can be; only where the service will not renew it is it opened anew."""
         renewal = provider.refresh(secret) if provider.has_session(secret) else None
         if renewal is not None and renewal != provider.login(secret):
@@ -114,7 +114,7 @@ class Signer:
         return opened
 
     async def _asked(
-        self, credential: str, secret: Secret, request: Request, provider: LoginProvider, service: Service, *, renews: bool
+        self, credential: str, secret: Secret, request: Request, provider: Provider, service: Service, *, renews: bool
     ) -> Secret | Answer:
         """Sends a login or a renewal when its limits allow it, and books it."""
         if self._logins is not None:
@@ -151,7 +151,7 @@ class Signer:
 
     def may_have_expired(self, credential: str, provider: Provider) -> bool:
         """Whether a refused token may only have run out; when `renew` was said the next call opens a new session."""
-        if not _logs_in(provider) or not provider.needs_login(self._vault.secret(credential)):
+        if not provider.needs_login(self._vault.secret(credential)):
             return False
         return credential not in self._unopened and not self.is_fresh(credential)
 
@@ -216,10 +216,6 @@ class Caller:
         if credential is not None and not self._signer.is_fresh(credential):
             self._signer.renew(credential)
 
-
-def _logs_in(provider: Provider) -> TypeGuard[LoginProvider]:
-    """What `isinstance` would say; on a protocol that takes longer than all the rest of the signing."""
-    return hasattr(provider, "needs_login")
 
 
 def _refusal(answer: Answer) -> bytes:

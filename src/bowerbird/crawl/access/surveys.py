@@ -20,8 +20,9 @@ from bowerbird.crawl.process.supervisor import fault_words
 from bowerbird.crawl.work.bookkeeping import SURVEY, QueryLog, count_call
 from bowerbird.errors import Taken
 from bowerbird.limits.rate_limits import RateLimits
-from bowerbird.model import Answer, Ask, Charge, Flavour, NotOffered, Outcome, Page, Request, Service
-from bowerbird.ports import Clock, Database, FlavouredProvider, Transaction, Transport
+from bowerbird.model import Answer, Ask, Charge, NotOffered, Outcome, Page, Request, ServerInfo, Service
+from bowerbird.ports import Clock, Database, Transaction, Transport
+from bowerbird.providers.base import Provider
 
 FRESH = timedelta(days=1)
 """A start later than this asks again: servers are upgraded."""
@@ -33,13 +34,13 @@ _MOST_QUESTIONS = 6
 _UNFORESEEN = (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError, RuntimeError, OSError)
 _READ = "select flavour, surveyed_at from services where name = ?"
 _KEEP = "update services set flavour = ?, surveyed_at = coalesce(?, surveyed_at) where name = ?"
-_flavours = msgspec.json.Decoder(Flavour)
+_flavours = msgspec.json.Decoder(ServerInfo)
 
 
 class Unknown(Struct, frozen=True):
     """A server to be asked what it is, and what a question to it takes from its limits."""
 
-    speaks: FlavouredProvider
+    speaks: Provider
     service: Service
     charges: tuple[Charge, ...]
 
@@ -47,7 +48,7 @@ class Unknown(Struct, frozen=True):
 class Survey(Struct, frozen=True):
     """What a server answered when it was asked about itself, and what that tells."""
 
-    flavour: Flavour
+    flavour: ServerInfo
     answers: tuple[Answer, ...]
     fault: str = ""
     """What broke while it was asked; then it is taken for the network's own software."""
@@ -59,7 +60,7 @@ class Survey(Struct, frozen=True):
 
 
 async def survey(
-    speaks: FlavouredProvider,
+    speaks: Provider,
     transport: Transport,
     service: Service,
     clock: Clock,
@@ -70,11 +71,11 @@ async def survey(
     watches over a crawl that has not begun. `before`: what it answered already."""
     answers = list(before)
     try:
-        while isinstance(step := speaks.survey(answers), Request) and len(answers) < most:
+        while isinstance(step := speaks.probe_server(answers), Request) and len(answers) < most:
             answers.append(await asked(transport, service, step, clock))
     except Exception as error:
-        return Survey(Flavour(), tuple(answers), fault_words(error))
-    return Survey(step if isinstance(step, Flavour) else Flavour(), tuple(answers))
+        return Survey(ServerInfo(), tuple(answers), fault_words(error))
+    return Survey(step if isinstance(step, ServerInfo) else ServerInfo(), tuple(answers))
 
 
 async def asked(transport: Transport, service: Service, question: Request, clock: Clock) -> Answer:
@@ -90,23 +91,23 @@ async def asked(transport: Transport, service: Service, question: Request, clock
     return Answer(status=0, sent_at=sent_at, received_at=clock.now(), failure=f"no answer within {PATIENCE.seconds} s")
 
 
-async def known_flavour(tx: Transaction, service: str, now: datetime) -> tuple[Flavour, bool]:
+async def known_flavour(tx: Transaction, service: str, now: datetime) -> tuple[ServerInfo, bool]:
     """What is remembered of a server, without refusals of long ago, and whether that is fresh."""
     row = await tx.fetch_one(_READ, service)
     if row is None or row["flavour"] is None:
-        return Flavour(), False
+        return ServerInfo(), False
     known = _flavours.decode(row["flavour"])
     lately = {name: told for name, told in known.refused.items() if now - told.at < REMEMBERED}
     at = row["surveyed_at"]
     return structs.replace(known, refused=lately), at is not None and now - from_micros(at) < FRESH
 
 
-async def keep_flavour(tx: Transaction, service: str, flavour: Flavour, surveyed_at: datetime | None) -> None:
+async def keep_flavour(tx: Transaction, service: str, flavour: ServerInfo, surveyed_at: datetime | None) -> None:
     at = None if surveyed_at is None else to_micros(surveyed_at)
     await tx.execute(_KEEP, msgspec.json.encode(flavour).decode(), at, service)
 
 
-async def keep_refusal(tx: Transaction, service: str, facet: str, words: str, now: datetime) -> Flavour:
+async def keep_refusal(tx: Transaction, service: str, facet: str, words: str, now: datetime) -> ServerInfo:
     """What is known of a server with one more thing that it does not offer."""
     known, _ = await known_flavour(tx, service, now)
     learned = structs.replace(known, refused={**known.refused, facet: NotOffered(words, now)})
@@ -114,7 +115,7 @@ async def keep_refusal(tx: Transaction, service: str, facet: str, words: str, no
     return learned
 
 
-def merged(known: Flavour, asked: Flavour) -> Flavour:
+def merged(known: ServerInfo, asked: ServerInfo) -> ServerInfo:
     """What a server says now, with what it refused before if it is still the same."""
     is_same = (known.software, known.version) == (asked.software, asked.version)
     return structs.replace(asked, refused=known.refused) if is_same else asked
@@ -130,7 +131,7 @@ class Surveyor:
         self._clock = clock
         self._asked: list[tuple[Unknown, Survey]] = []
 
-    async def learn(self, server: Unknown, asked: Mapping[str, Survey]) -> Flavour:
+    async def learn(self, server: Unknown, asked: Mapping[str, Survey]) -> ServerInfo:
         """What the server is: as remembered, or asked now as far as its limits allow it; `asked`: what it was just asked."""
         now, name = self._clock.now(), server.service.name
         async with self._database.transaction() as tx:
@@ -138,7 +139,7 @@ class Surveyor:
             await self._ledgers.load(tx)
             known, is_fresh = await known_flavour(tx, name, now)
             # What it lacked the last time it may have by now.
-            is_fresh &= server.speaks.lacks(known).keys().isdisjoint(await left_out_of(tx, name))
+            is_fresh &= server.speaks.missing_facets(known).keys().isdisjoint(await left_out_of(tx, name))
         before = asked[name].answers if name in asked else ()
         for answer in before:
             await self._surely(partial(self._hear, server, server.charges, answer))
@@ -176,15 +177,15 @@ class Surveyor:
 
     async def _ask(self, server: Unknown, answers: list[Answer]) -> Survey:
         """What is left to be asked, each question when the limits allow it; whatever breaks, the crawl goes on without."""
-        step: Request | Flavour = Flavour()
+        step: Request | ServerInfo = ServerInfo()
         with suppress(*_UNFORESEEN):
-            while isinstance(step := server.speaks.survey(answers), Request) and len(answers) < _MOST_QUESTIONS:
+            while isinstance(step := server.speaks.probe_server(answers), Request) and len(answers) < _MOST_QUESTIONS:
                 if not await self._may_ask(server):
                     break
                 answers.append(await asked(self._transport, server.service, step, self._clock))
                 paid = [structs.replace(charge, amount=0) for charge in server.charges]
                 await self._surely(partial(self._hear, server, paid, answers[-1]))
-        return Survey(step if isinstance(step, Flavour) else Flavour(), tuple(answers))
+        return Survey(step if isinstance(step, ServerInfo) else ServerInfo(), tuple(answers))
 
     async def _may_ask(self, server: Unknown) -> bool:
         """Waits a moment for the limits, and takes one question from them."""

@@ -19,7 +19,8 @@ from bowerbird.crawl.work.bookkeeping import SURVEY, QueryLog, Timings, count_ca
 from bowerbird.errors import Taken
 from bowerbird.limits.rate_limits import RateLimits
 from bowerbird.model import Answer, Answered, Ask, Call, Charge, Credential, Outcome, Page, Request, Service
-from bowerbird.ports import Clock, Database, Transaction, TriedProvider
+from bowerbird.ports import Clock, Database, Transaction
+from bowerbird.providers.base import Provider
 
 _REFUSALS = (Outcome.BAD_TOKEN, Outcome.FORBIDDEN_SCOPE)
 _MOMENT = timedelta(seconds=5)
@@ -31,7 +32,7 @@ _OTHER_KIND = {"user": "app", "app": "user"}
 class Candidate(Struct, frozen=True):
     """A credential to be tried at a service: the call that shows whether it is taken, and what that takes from its limits."""
 
-    speaks: TriedProvider
+    speaks: Provider
     service: Service
     credential: Credential
     request: Request
@@ -108,7 +109,7 @@ class Trier:
             return None, ""
         answer = await self._asked(one)
         answers.append(answer)
-        outcome, words = one.speaks.tried(answer)
+        outcome, words = one.speaks.credential_outcome(answer)
         # Whom it asks about may be nobody: to say so, the service took the credential.
         outcome = Outcome.OK if outcome.is_about_target else outcome
         if self._trials and lease:

@@ -14,7 +14,7 @@ from bowerbird.clock import to_micros
 from bowerbird.crawl.access.how_to_add import NOBODY, USUAL_KIND
 from bowerbird.flows.flow import WALKS, Flow
 from bowerbird.model import Facet
-from bowerbird.ports import TabledProvider, Transaction
+from bowerbird.ports import Transaction
 
 if TYPE_CHECKING:
     from bowerbird.crawl.process.workers.enrolment import Enrolment
@@ -104,5 +104,4 @@ def _parted(why: str) -> tuple[str, str]:
 def takers(lane: Lane) -> list[str]:
     """The kinds of credential that may ask a lane's facet."""
     speaks = lane.provider
-    tables = speaks.tables if isinstance(speaks, TabledProvider) else {}
-    return [kind for kind, table in tables.items() if kind != NOBODY and lane.facet.name in table] or [USUAL_KIND]
+    return [kind for kind, table in speaks.tables.items() if kind != NOBODY and lane.facet.name in table] or [USUAL_KIND]

@@ -17,7 +17,7 @@ from bowerbird.errors import UserError
 from bowerbird.flows.files.sections.seed_list import Seed, is_text
 from bowerbird.flows.flow import Flow
 from bowerbird.model import NETWORKS, Facet, KeyForm, Service, Subject
-from bowerbird.ports import Provider
+from bowerbird.providers.base import Provider
 
 _MOST_NAMED = 5
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from bowerbird.errors import UserError
 from bowerbird.model import Facet
-from bowerbird.ports import Provider
+from bowerbird.providers.base import Provider
 
 
 def starts(seeds: Iterable[str], provider: Provider, facet: Facet) -> tuple[tuple[str, ...], int]:

@@ -19,7 +19,8 @@ from bowerbird.crawl.streaming.stream_rows import Position, Step, step_over
 from bowerbird.crawl.work.targets import Saver
 from bowerbird.model import Arrival, CallReport, Heard, Notice, NoticeKind, Outcome, Saved, StreamState
 from bowerbird.model.wording import noticed
-from bowerbird.ports import Listener, Transaction
+from bowerbird.ports import Transaction
+from bowerbird.providers.base import StreamReader
 
 FEWEST_AT_ONCE, MOST_AT_ONCE = 20_000, 60_000
 """Messages in one transaction: as many as wait, so that a backlog is written in larger and cheaper pieces."""
@@ -34,7 +35,7 @@ class HeardBatch:
     """A batch of messages. It is understood piece by piece while it is saved: a large one would take more processor time and
     memory if it were understood as a whole first."""
 
-    def __init__(self, stream: Stream, listener: Listener, batch: Batch) -> None:
+    def __init__(self, stream: Stream, listener: StreamReader, batch: Batch) -> None:
         self.messages, self.size, self.received_at = len(batch.messages), batch.size, batch.received_at
         self.heard: list[Heard] = []
         """What has been understood so far; whoever tries again to save it begins with this."""

@@ -9,7 +9,8 @@ from datetime import datetime, timedelta
 from msgspec import Struct, field, structs
 
 from bowerbird.model import Channel, Charge, Facet, Service, Subscription
-from bowerbird.ports import Seeder, Sieve, StreamProvider
+from bowerbird.ports import Seeder, Sieve
+from bowerbird.providers.base import Provider
 
 _SECONDS = 2
 """How far what is booked may lag behind what is billed, on a busy machine."""
@@ -95,7 +96,7 @@ class Stream(Struct, frozen=True, kw_only=True):
     """Whose items it brings."""
     host: Service
     """The same service as the connection reaches it: many networks stream from another host than they answer from."""
-    provider: StreamProvider
+    provider: Provider
     seeder: Seeder
     keys: KeyRotation
     pace: Pace = field(default_factory=Pace)

@@ -21,7 +21,8 @@ from bowerbird.crawl.streaming.waits import PAUSED, REFUSED, RETUNED, STOPPED, P
 from bowerbird.errors import Fenced
 from bowerbird.model import Call, Ended, Heard, NoticeKind, Outcome, Reason, StreamState, Subscription
 from bowerbird.model.wording import told
-from bowerbird.ports import Listener, Part
+from bowerbird.ports import Part
+from bowerbird.providers.base import StreamReader
 
 BEAT = timedelta(seconds=20)
 """How often the hold on the stream is renewed when nothing else is written."""
@@ -225,7 +226,7 @@ class Streamer:
         buffer = Buffer(self._clock, self._most_unsaved())
         return OpenLine(line.connection, buffer, self._stream.channel.silence, self._clock)
 
-    async def _hear_out(self, opened: OpenLine, line: Line, listener: Listener, cause: Cause | None) -> tuple[Trouble, Cause]:
+    async def _hear_out(self, opened: OpenLine, line: Line, listener: StreamReader, cause: Cause | None) -> tuple[Trouble, Cause]:
         began_at, began_from = self._clock.now(), self._stream_log.position.cursor
         self._has_connected, self._turns_at, self._rules = True, NEVER, line.opening.rules
         buffer = self._buffer = opened.buffer
@@ -264,11 +265,11 @@ class Streamer:
             f"{left_out}give the stream another name in the crawl file, which starts it anew"
         )
 
-    def _listener(self, line: Line) -> Listener:
+    def _listener(self, line: Line) -> StreamReader:
         stream = self._stream
         return stream.provider.listener(stream.wanted, line.opening, stream.service, self._stream_log.position.cursor)
 
-    async def _write_down(self, opened: OpenLine, listener: Listener) -> Trouble:
+    async def _write_down(self, opened: OpenLine, listener: StreamReader) -> Trouble:
         """Saves batch after batch until the connection has ended and nothing is left of it."""
         trouble: Trouble | None = None
         buffer, has_begun, beat_at = opened.buffer, False, self._clock.now() + BEAT
@@ -308,7 +309,7 @@ class Streamer:
             self._buffer.stir()
         return is_new
 
-    async def _retuned(self, opened: OpenLine, listener: Listener, now: datetime) -> None:
+    async def _retuned(self, opened: OpenLine, listener: StreamReader, now: datetime) -> None:
         """Makes a change that is asked for, and ends one that is under way."""
         if now >= self._turns_at:
             self._turns_at = NEVER
@@ -330,7 +331,7 @@ class Streamer:
             listener.retune(after, successor.line.opening.rules)
             await self._retuner.took_effect(tuned, BOTH_LINES)
 
-    async def _change(self, opened: OpenLine, listener: Listener, after: Subscription, tuned: str | None) -> None:
+    async def _change(self, opened: OpenLine, listener: StreamReader, after: Subscription, tuned: str | None) -> None:
         """Over the open connection. What the old rules matched may still be on its way."""
         changed = await self._retuner.change(after)
         if changed is None:

@@ -11,7 +11,8 @@ from msgspec import Struct
 from bowerbird.crawl.answers.long_lists import LongLists, as_ranked
 from bowerbird.crawl.work.scheduler import Scheduler
 from bowerbird.model import Ask, Charge, Draw, Facet, Lease, Progress, Service, Settled, Task, Turn
-from bowerbird.ports import Links, Neighbourhood, Provider, Ranker, Seeder, Sieve
+from bowerbird.ports import Links, Neighbourhood, Ranker, Seeder, Sieve
+from bowerbird.providers.base import Provider
 
 FRESH = Progress()
 

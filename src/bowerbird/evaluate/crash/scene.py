@@ -15,7 +15,7 @@ from msgspec import Struct
 from bowerbird.limits.vault import FileVault
 from bowerbird.model import Credential, Secret
 from bowerbird.providers import provider
-from bowerbird.providers.common.asking.tables import limit_name
+from bowerbird.providers.limit_overrides import limit_name
 from bowerbird.simulated.faults import Faults
 from bowerbird.simulated.scale import Scale
 from bowerbird.simulated.service import Setup, SimulatedService, simulate

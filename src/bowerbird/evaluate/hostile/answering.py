@@ -10,7 +10,7 @@ from msgspec import structs
 from bowerbird.evaluate.hostile.attacks import ASKED, POSITIONS, Attack
 from bowerbird.evaluate.hostile.echoes import echoed_answer, secret_in
 from bowerbird.model import Answer, Ask, Request, Service
-from bowerbird.ports import Provider
+from bowerbird.providers.base import Provider
 from bowerbird.simulated.serving.transport import InProcessTransport
 
 _TARGET = "7654321"

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from bowerbird.errors import UserError
 from bowerbird.model import EPOCH, Answer
-from bowerbird.providers.common.reading.headers import http_date
+from bowerbird.providers.headers import http_date
 
 _NUMBERS = re.compile(r"(?<=/)\d{3,}(?=/|\.|$)")
 _LARGEST = 1 << 26

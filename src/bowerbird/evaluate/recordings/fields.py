@@ -10,8 +10,8 @@ from msgspec import Struct
 from msgspec.inspect import Field, StructType, Type, type_info
 
 from bowerbird.model import Page
-from bowerbird.providers.common.reading.parting import tree
-from bowerbird.providers.mastodon.reading import shapes as mastodon
+from bowerbird.providers.items import tree
+from bowerbird.providers.mastodon import parse as mastodon
 from bowerbird.providers.twitter_v1.reading import shapes as twitter
 from bowerbird.providers.weibo.reading import shapes as weibo
 from bowerbird.providers.x.reading import shapes as x

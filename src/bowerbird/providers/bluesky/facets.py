@@ -10,7 +10,7 @@ from datetime import timedelta
 import msgspec
 
 from bowerbird.model import Facet, Limit, Side, Subject, WindowKind
-from bowerbird.providers.common.asking.tables import FacetTable, closed_to
+from bowerbird.providers.base import FacetTable, closed_to
 
 _WINDOW = timedelta(minutes=5)
 _ADDRESS = Limit(bucket="{service}/address", allowance=3000, window=_WINDOW, kind=WindowKind.FIRST_CALL)

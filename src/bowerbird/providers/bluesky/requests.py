@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bowerbird.model import Ask, Facet, Progress, Request
+from bowerbird.providers.base import page_size
 from bowerbird.providers.bluesky.facets import HINTS
 from bowerbird.providers.bluesky.syntax import FOLLOW, POST, REPOST
-from bowerbird.providers.common.asking.paths import page_size
 
 _METHODS = {
     "profiles": "app.bsky.actor.getProfiles",
@@ -43,6 +43,7 @@ COLLECTIONS = frozenset({POST, REPOST})
 """What `records` can read as posts."""
 
 Query = tuple[tuple[str, str], ...]
+LARGEST_REPO = 32 * 1024 * 1024
 
 
 def build(ask: Ask, facet: Facet) -> Request:

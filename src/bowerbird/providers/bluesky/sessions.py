@@ -8,7 +8,7 @@ from msgspec import Struct
 from bowerbird.errors import CredentialError
 from bowerbird.model import Answer, Request, Secret
 from bowerbird.providers.bluesky.syntax import is_did
-from bowerbird.providers.common.reading.items import UNREADABLE, Reader
+from bowerbird.providers.items import UNREADABLE, Reader
 
 _FIELDS = ("identifier", "app_password")
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from bowerbird.errors import UserError
 from bowerbird.model import Facet, Subject, tag_form
+from bowerbird.providers.base import parse_target
 from bowerbird.providers.bluesky.syntax import LIST, POST, AtUri, at_uri, is_did, is_handle, is_record_key
-from bowerbird.providers.common.asking.targets import Spelling
 
 _PROFILE_URL = re.compile(r"https?://[^/\s]+/profile/([^/\s?#]+)/?(?:[?#].*)?")
 _RECORD_URL = re.compile(r"https?://[^/\s]+/profile/([^/\s]+)/(post|lists)/([^/\s?#]+)/?(?:[?#].*)?")
@@ -82,7 +83,7 @@ def _accepted(facet: Facet) -> str:
     return "a hashtag without spaces" if facet.name == "hashtag" else "a query of 1 to 500 characters"
 
 
-_spelling = Spelling(_user, _post, _word, _accepted)
+_spelling = partial(parse_target, user=_user, post=_post, word=_word, accepted=_accepted)
 
 
 def target(text: str, facet: Facet) -> str:
@@ -90,4 +91,4 @@ def target(text: str, facet: Facet) -> str:
     looks the handle up itself."""
     if facet.name == "thread" and (uri := _uri(text.strip(), "post", POST)) is not None and is_handle(uri.authority):
         return str(uri)
-    return _spelling.target(text, facet)
+    return _spelling(text, facet)

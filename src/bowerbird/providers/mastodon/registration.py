@@ -1,4 +1,4 @@
-"""How an application gets a token from a Mastodon server: register, let a user agree, exchange the code. Pure."""
+"""Get a token from a Mastodon server: register an application, let the user authorize it, exchange the code."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from msgspec import Struct
 
 from bowerbird.errors import CredentialError
 from bowerbird.model import Answer, Request
-from bowerbird.providers.common.reading.items import UNREADABLE, Reader, shortened
+from bowerbird.providers.items import UNREADABLE, Reader, shortened
 
 PROVIDER = "mastodon"
 NAME = "bowerbird"
 SCOPES = "read"
-_SHOWN_CODE = "urn:ietf:wg:oauth:2.0:oob"
-"""The redirect that makes the server show the code to the user instead of sending it somewhere."""
-_FORM = {"content-type": "application/x-www-form-urlencoded"}
+_SHOW_CODE = "urn:ietf:wg:oauth:2.0:oob"
+"""The redirect URI that makes the server show the code to the user."""
 
 
 class Application(Struct, frozen=True):
-    """What a server gave us to show that we are the application it registered; it never prints itself."""
+    """The credentials of a registered application; never printed."""
 
     client_id: str
     client_secret: str
@@ -30,121 +29,106 @@ class Application(Struct, frozen=True):
     __str__ = __repr__
 
 
-class _Token(Struct):
-    access_token: str
+class _Response(Struct):
+    """The fields of all responses: token, account and error."""
 
-
-class _Account(Struct):
-    acct: str
-
-
-class _Refusal(Struct):
+    access_token: str = ""
+    acct: str = ""
     error: str = ""
     error_description: str = ""
 
 
-_applications = Reader(Application)
-_tokens = Reader(_Token)
-_accounts = Reader(_Account)
-_refusals = Reader(_Refusal)
+_applications, _responses = Reader(Application), Reader(_Response)
 
 
 def register(website: str) -> Request:
-    """Registers the application; a server allows a handful of these per address and ten minutes."""
-    form = {"client_name": NAME, "redirect_uris": _SHOWN_CODE, "scopes": SCOPES}
+    """Register the application; a server allows about five of these per address and ten minutes."""
+    form = {"client_name": NAME, "redirect_uris": _SHOW_CODE, "scopes": SCOPES}
     return _post("/api/v1/apps", {**form, "website": website} if website.startswith(("https://", "http://")) else form)
 
 
 def registered(answer: Answer) -> Application:
-    _accept(answer, "register an application")
+    _check(answer, "register an application")
     try:
-        found = _applications.read(answer.body)
+        application = _applications.read(answer.body)
     except UNREADABLE:
-        found = Application("", "")
-    if not _is_word(found.client_id) or not _is_word(found.client_secret):
-        raise CredentialError(
-            "the server registered an application but told neither its id nor its secret: is it a Mastodon server?"
-        )
-    return found
+        application = Application("", "")
+    if not _is_word(application.client_id) or not _is_word(application.client_secret):
+        raise CredentialError("The server registered an application but sent no id or secret. Is it a Mastodon server?")
+    return application
 
 
 def authorisation_address(base: str, application: Application) -> str:
-    """Where a person logs in, agrees that the application reads, and is shown a code."""
-    query = {"response_type": "code", "client_id": application.client_id, "redirect_uri": _SHOWN_CODE, "scope": SCOPES}
+    """Return the page where the user logs in, authorizes the application and is shown a code."""
+    query = {"response_type": "code", "client_id": application.client_id, "redirect_uri": _SHOW_CODE, "scope": SCOPES}
     return f"{base}/oauth/authorize?{urlencode(query, quote_via=quote)}"
 
 
 def exchange(application: Application, code: str | None) -> Request:
-    """Turns the code into a user's token; without a code asks for the application's own."""
-    wanted = {"grant_type": "client_credentials"} if code is None else {"grant_type": "authorization_code", "code": code}
-    known = {"client_id": application.client_id, "client_secret": application.client_secret, "redirect_uri": _SHOWN_CODE}
-    return _post("/oauth/token", {**wanted, **known, "scope": SCOPES})
+    """Exchange the code for a user's token; without a code request the application's own."""
+    grant = {"grant_type": "client_credentials"} if code is None else {"grant_type": "authorization_code", "code": code}
+    client = {"client_id": application.client_id, "client_secret": application.client_secret, "redirect_uri": _SHOW_CODE}
+    return _post("/oauth/token", {**grant, **client, "scope": SCOPES})
 
 
 def token(answer: Answer, *secrets: str) -> str:
-    """The access token; `secrets` are what the refusal must not repeat."""
-    _accept(answer, "give out a token", *secrets)
-    try:
-        given = _tokens.read(answer.body).access_token
-    except UNREADABLE:
-        given = ""
+    """Return the access token; `secrets` are removed from the error message."""
+    _check(answer, "give out a token", *secrets)
+    given = _read(answer).access_token
     if not _is_word(given):
         raise CredentialError(
-            "the server's answer holds no access token: try again, or make a token in its settings, Development"
+            "The response has no access token. Try again, or create a token in the server's settings under Development."
         )
     return given
 
 
 def whose(access_token: str) -> Request:
-    """Asks whose token it is, because tokens of one account share limits."""
+    """Request the account of a token: tokens of one account share its limits."""
     return Request(path="/api/v1/accounts/verify_credentials", headers={"authorization": f"Bearer {access_token}"})
 
 
 def account(answer: Answer) -> str | None:
-    """The account's name on its server; None where the server does not tell."""
-    try:
-        name = _accounts.read(answer.body).acct if answer.status == 200 else ""
-    except UNREADABLE:
-        return None
+    """Return the account's name on its server, if the response has it."""
+    name = _read(answer).acct if answer.status == 200 else ""
     return name if _is_word(name) else None
 
 
 def _post(path: str, form: dict[str, str]) -> Request:
-    return Request(path=path, method="POST", headers=_FORM, body=urlencode(form).encode())
+    headers = {"content-type": "application/x-www-form-urlencoded"}
+    return Request(path=path, method="POST", headers=headers, body=urlencode(form).encode())
+
+
+def _read(answer: Answer) -> _Response:
+    try:
+        return _responses.read(answer.body)
+    except UNREADABLE:
+        return _Response()
 
 
 def _is_word(text: str) -> bool:
     return text.isascii() and text.isprintable() and " " not in text and 0 < len(text) <= 1000
 
 
-def _accept(answer: Answer, doing: str, *secrets: str) -> None:
-    """Raises with advice unless the server agreed."""
+_ADVICE = {
+    400: "A code works once and for a few minutes. Run the command again and copy the new code completely.",
+    401: "A code works once and for a few minutes. Run the command again and copy the new code completely.",
+    404: "Is this the address of a Mastodon server?",
+    405: "Is this the address of a Mastodon server?",
+    429: "Too many registrations from this address. Wait ten minutes.",
+}
+
+
+def _check(answer: Answer, action: str, *secrets: str) -> None:
+    """Raise `CredentialError` with advice unless the response is a success."""
     if answer.status == 200:
         return
     if answer.status == 0:
-        raise CredentialError(f"the server did not answer when asked to {doing} ({shortened(answer.failure)}): check the address")
-    raise CredentialError(f"the server would not {doing}: {_words(answer, secrets)}; {_advice(answer)}")
-
-
-def _words(answer: Answer, secrets: tuple[str, ...]) -> str:
-    try:
-        said = _refusals.read(answer.body)
-    except UNREADABLE:
-        return f"status {answer.status}"
-    text = shortened(said.error_description or said.error)
+        raise CredentialError(f"The server did not respond ({shortened(answer.failure)}). Check the address.")
+    response = _read(answer)
+    message = shortened(response.error_description or response.error)
     for secret in secrets:
-        text = text.replace(secret, "…")
-    return f"status {answer.status}, {text!r}" if text else f"status {answer.status}"
-
-
-def _advice(answer: Answer) -> str:
-    match answer.status:
-        case 400 | 401:
-            return "codes work once and for some minutes: run the command again and copy the new one whole"
-        case 404 | 405:
-            return "is this the address of a Mastodon server?"
-        case 429:
-            return "too many registrations from this address: wait ten minutes"
-        case code if code >= 500:
-            return "the server has trouble: try again later"
-    return "make a token in its settings, under Development, and add it without --register"
+        message = message.replace(secret, "…")
+    said = f"status {answer.status}, {message!r}" if message else f"status {answer.status}"
+    default = "Create a token in the server's settings under Development and add it without --register."
+    advice = "The server has a problem. Try again later." if answer.status >= 500 else _ADVICE.get(answer.status, default)
+    raise CredentialError(f"The server would not {action}: {said}. {advice}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from bowerbird.model import (
     Answer,
@@ -11,38 +12,41 @@ from bowerbird.model import (
     Channel,
     Facet,
     Geography,
+    KeptItem,
     KeywordStream,
     Opening,
     Outcome,
     Page,
+    Post,
     Request,
-    Retuned,
     Service,
+    Subject,
     Subscription,
     Trial,
+    User,
 )
-from bowerbird.ports import Listener
-from bowerbird.providers.common.reading.amounts import bounded
-from bowerbird.providers.common.x_family import XFamily
+from bowerbird.providers.base import StreamReader
+from bowerbird.providers.page import bounded
 from bowerbird.providers.twitter_v1 import channels, facets, geography, requests, targets
 from bowerbird.providers.twitter_v1 import keywords as keywords_of
 from bowerbird.providers.twitter_v1.door import DOOR
 from bowerbird.providers.twitter_v1.reading import outcomes
+from bowerbird.providers.x_shared import XFamily
 
 
 class TwitterV1(XFamily):
     """Twitter's REST API v1.1 and its streams; ids are `x:` and the number, keys the number itself."""
 
     name = "twitter_v1"
-    hints: Mapping[str, frozenset[str]] = facets.HINTS
-    door = DOOR
+    hints = facets.HINTS
+    probe_path = DOOR.path
     keyword_ways: tuple[str, ...] = keywords_of.WAYS
     most_keywords = keywords_of.MOST
     channels: Mapping[str, Channel] = channels.CHANNELS
     place_ways: tuple[str, ...] = geography.WAYS
-    own_tables = facets.TABLES
-    own_order = facets.ORDER
-    own_base = "https://api.twitter.com"
+    default_tables = facets.TABLES
+    facet_order = facets.ORDER
+    default_base = "https://api.twitter.com"
     positions = requests.POSITIONS
 
     def request(self, ask: Ask) -> Request:
@@ -54,13 +58,16 @@ class TwitterV1(XFamily):
 
         return parse.parse(ask, self.facets[ask.facet], answer)
 
-    def trial(self, kind: str) -> Trial:
+    def credential_check(self, kind: str) -> Trial:
         """To ask for the limits has a limit of its own."""
         return Trial(facets.LIMITS, Request(path="/1.1/application/rate_limit_status.json"))
 
-    def tried(self, answer: Answer) -> tuple[Outcome, str]:
+    def credential_outcome(self, answer: Answer) -> tuple[Outcome, str]:
         found = outcomes.verdict(answer)
         return found.outcome, found.detail
+
+    def is_own_response(self, body: Mapping[str, Any], base_path: str) -> bool:
+        return DOOR.is_own(body, base_path)
 
     def target(self, text: str, facet: Facet) -> str:
         return targets.target(text, facet)
@@ -78,14 +85,10 @@ class TwitterV1(XFamily):
 
         return streams.refused(answer)
 
-    def listener(self, wanted: Subscription, opening: Opening, service: Service, cursor: str | None) -> Listener:
+    def listener(self, wanted: Subscription, opening: Opening, service: Service, cursor: str | None) -> StreamReader:
         from bowerbird.providers.twitter_v1 import streams
 
         return streams.ClassicListener(self.channels[wanted.channel].facet)
-
-    def retune(self, before: Subscription, after: Subscription, answers: Sequence[Answer]) -> Request | Retuned | Page | None:
-        """Words are part of how a stream is opened: only another connection hears others."""
-        return None
 
     def fill_targets(self, wanted: Subscription) -> tuple[str, ...]:
         return channels.fill_targets(wanted)
@@ -98,3 +101,8 @@ class TwitterV1(XFamily):
 
     def keyword_search(self, keyword: str) -> tuple[str, str]:
         return keywords_of.search(keyword)
+
+    def remap(self, item: KeptItem) -> User | Post | None:
+        from bowerbird.providers.twitter_v1.reading import stored
+
+        return stored.stored_user(item) if item.subject is Subject.USER else stored.stored_post(item)

@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 
 import msgspec
 
 from bowerbird.errors import UserError
 from bowerbird.model import Channel, Facet, Limit, Subject, Subscription, WindowKind
-from bowerbird.providers.common.asking.subscribing import Check, Desk, Values, at_most
-from bowerbird.providers.common.x_family import any_of, line_channel
+from bowerbird.providers.streaming import Check, Values, at_most, subscribe
+from bowerbird.providers.x_shared import any_of, line_channel
 
 _CONNECTIONS = Limit(
     bucket="{service}/{credential}/connections", allowance=15, window=timedelta(minutes=15), kind=WindowKind.FIRST_CALL
@@ -78,12 +79,12 @@ def _is_box(box: str) -> bool:
 _CHECKS: Mapping[str, Check] = {"track": _track, "follow": _follow, "locations": _locations}
 
 
-_DESK = Desk(CHANNELS, _CHECKS)
+_DESK = partial(subscribe, CHANNELS, _CHECKS)
 
 
 def subscription(channel: str, options: Mapping[str, Sequence[str]]) -> Subscription:
     """The subscription meant; a filter needs at least one of its options."""
-    wanted = _DESK.subscription(channel, options)
+    wanted = _DESK(channel, options)
     if channel == "filter" and not any(wanted.options.values()):
         raise UserError(f"stream {channel} needs at least one of {', '.join(_FILTERS)}")
     return wanted

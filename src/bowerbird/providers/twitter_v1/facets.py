@@ -7,7 +7,7 @@ from datetime import timedelta
 import msgspec
 
 from bowerbird.model import Facet, Limit, Side, Subject, WindowKind
-from bowerbird.providers.common.asking.tables import FacetTable
+from bowerbird.providers.base import FacetTable
 
 _POSTS = frozenset({"users", "posts"})
 _RELATIONS = frozenset({"relations"})

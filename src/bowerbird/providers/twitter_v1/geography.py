@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bowerbird.model import Area, Geography
-from bowerbird.providers.common.asking.geography import circle, degrees, parts_of
+from bowerbird.providers.places import circle, degrees, parts_of
 from bowerbird.providers.twitter_v1.channels import subscription
 from bowerbird.providers.twitter_v1.requests import CIRCLE
 

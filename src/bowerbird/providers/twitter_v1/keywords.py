@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bowerbird.model import KeywordStream
-from bowerbird.providers.common.asking.searching import plain_search
+from bowerbird.providers.base import keyword_query
 from bowerbird.providers.twitter_v1.channels import LONGEST_WORD, MOST_WORDS, subscription
 
 WAYS = ("filter", "search")
@@ -13,7 +13,7 @@ MOST = MOST_WORDS
 _HOSTS = {"https://api.twitter.com": "https://stream.twitter.com"}
 _VOLUME = 3_000
 """Measured by others: the one in a hundred that a filtered stream may bring comes to so many a minute."""
-search = plain_search
+search = keyword_query
 
 
 def stream(keywords: Sequence[str]) -> KeywordStream:

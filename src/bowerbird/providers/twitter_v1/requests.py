@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bowerbird.model import Ask, Facet, Progress, Request
-from bowerbird.providers.common.asking.paths import page_size, segment
-from bowerbird.providers.common.snowflakes import below
+from bowerbird.providers.base import page_size, path_segment
+from bowerbird.providers.page import key_before
 from bowerbird.providers.twitter_v1.facets import HINTS
 
 _PATHS = {
@@ -42,7 +42,7 @@ Query = tuple[tuple[str, str], ...]
 
 def build(ask: Ask, facet: Facet) -> Request:
     """The request for one call."""
-    path = f"/1.1/{_PATHS[facet.name].format(segment(ask.targets[0]))}.json"
+    path = f"/1.1/{_PATHS[facet.name].format(path_segment(ask.targets[0]))}.json"
     form = ("stringify_ids", "true") if facet.name in _IDS else _EXTENDED
     if facet.name in _SINGLE:
         return Request(path=path, query=(*_subject(ask, facet), form))
@@ -103,7 +103,7 @@ def _position(facet: Facet, progress: Progress) -> Query:
     query: list[tuple[str, str]] = []
     if facet.is_incremental and progress.newest:
         # `since_id` excludes its own post: one less brings the known post back as proof that the list was reached.
-        query.append(("since_id", below(progress.newest)))
+        query.append(("since_id", key_before(progress.newest)))
     if position:
         query.append(("max_id", position))
     return tuple(query)

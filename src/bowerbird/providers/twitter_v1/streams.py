@@ -7,10 +7,10 @@ from urllib.parse import quote, urlencode
 from msgspec import Struct
 
 from bowerbird.model import Answer, Ask, Facet, NoticeKind, Opening, Outcome, Page, Request, Subject, Subscription
-from bowerbird.providers.common.reading import headers
-from bowerbird.providers.common.reading.items import Reader, count
-from bowerbird.providers.common.reading.listening import NO_ANSWER, Hearing, MessageListener, no_stream
-from bowerbird.providers.common.reading.times import classic
+from bowerbird.providers import headers
+from bowerbird.providers.items import Reader, count
+from bowerbird.providers.streaming import NO_ANSWER, Batch, MessageReader, no_stream
+from bowerbird.providers.text import classic
 from bowerbird.providers.twitter_v1.reading.gather import TwitterGathering
 from bowerbird.providers.twitter_v1.reading.outcomes import verdict
 from bowerbird.providers.twitter_v1.reading.shapes import Tweet, key_of, tweets
@@ -86,7 +86,7 @@ class _Message(Struct):
 
 
 _messages = Reader(_Message)
-Classic = Hearing[TwitterGathering]
+Classic = Batch[TwitterGathering]
 
 
 def opening(wanted: Subscription) -> Opening:
@@ -105,63 +105,63 @@ def refused(answer: Answer) -> Page:
     return no_stream(answer, judged.outcome, judged.detail, headers.reading(answer.headers, "x-rate-limit"))
 
 
-class ClassicListener(MessageListener[TwitterGathering]):
+class ClassicListener(MessageReader[TwitterGathering]):
     """Hears posts, deletions and the stream's own notices, one a line."""
 
     def __init__(self, facet: Facet) -> None:
         super().__init__()
         self._ask, self._facet = Ask(facet.name, ()), facet
 
-    def gathering(self) -> TwitterGathering:
+    def new_page(self) -> TwitterGathering:
         return TwitterGathering(self._ask, self._facet, NO_ANSWER)
 
-    def read(self, hearing: Classic, message: bytes) -> None:
+    def read(self, batch: Classic, message: bytes) -> None:
         said = _messages.read(message)
         if said.delete is not None:
-            hearing.lose(Subject.POST, said.delete.status.key)
+            batch.delete(Subject.POST, said.delete.status.key)
         elif said.status_withheld is not None:
-            _withhold(hearing, Subject.POST, said.status_withheld)
+            _withhold(batch, Subject.POST, said.status_withheld)
         elif said.user_withheld is not None:
-            _withhold(hearing, Subject.USER, said.user_withheld)
-        elif not _is_notice(hearing, said):
-            self._tell(hearing, tweets.read(message), message)
+            _withhold(batch, Subject.USER, said.user_withheld)
+        elif not _is_notice(batch, said):
+            self._tell(batch, tweets.read(message), message)
 
-    def _tell(self, hearing: Classic, tweet: Tweet, raw: bytes) -> None:
+    def _tell(self, batch: Classic, tweet: Tweet, raw: bytes) -> None:
         if self.recent.is_repeated(tweet.key):
-            hearing.count()
+            batch.count()
             return
-        hearing.tell(tweet.key, classic(tweet.created_at))
-        hearing.found.tell(tweet, raw)
+        batch.begin_post(tweet.key, classic(tweet.created_at))
+        batch.page.tell(tweet, raw)
 
 
-def _withhold(hearing: Classic, subject: Subject, withheld: _Withheld) -> None:
+def _withhold(batch: Classic, subject: Subject, withheld: _Withheld) -> None:
     """What is withheld everywhere is gone as if deleted or suspended; in some countries only, others may still see it."""
     if withheld.is_everywhere:
-        hearing.lose(subject, withheld.key, Outcome.NOT_FOUND if subject is Subject.POST else Outcome.SUSPENDED)
+        batch.delete(subject, withheld.key, Outcome.NOT_FOUND if subject is Subject.POST else Outcome.SUSPENDED)
         return
     countries = ", ".join(withheld.withheld_in_countries or ())
-    hearing.note(NoticeKind.OTHER, f"{subject.value} {withheld.key} is withheld in {countries}")
+    batch.note(NoticeKind.OTHER, f"{subject.value} {withheld.key} is withheld in {countries}")
 
 
-def _is_notice(hearing: Classic, said: _Message) -> bool:
+def _is_notice(batch: Classic, said: _Message) -> bool:
     """Notes what the service says about the stream itself; False when the line is no such thing."""
     if said.limit is not None:
-        hearing.note(NoticeKind.UNDELIVERED, "posts that match were held back", count(said.limit.track))
+        batch.note(NoticeKind.UNDELIVERED, "posts that match were held back", count(said.limit.track))
     elif said.warning is not None:
         kind = NoticeKind.SLOW if said.warning.code == "FALLING_BEHIND" else NoticeKind.OTHER
-        hearing.note(kind, f"{said.warning.code} {said.warning.message or ''} ({said.warning.percent_full or 0} % full)")
+        batch.note(kind, f"{said.warning.code} {said.warning.message or ''} ({said.warning.percent_full or 0} % full)")
     elif said.scrub_geo is not None:
         scrub = said.scrub_geo
         user, last = key_of(scrub.user_id_str, scrub.user_id), key_of(scrub.up_to_status_id_str, scrub.up_to_status_id)
-        hearing.unplace(user, last)
+        batch.withdraw_places(user, last)
     elif said.disconnect is not None:
-        _disconnect(hearing, said.disconnect)
+        _disconnect(batch, said.disconnect)
     else:
         return False
     return True
 
 
-def _disconnect(hearing: Classic, said: _Disconnect) -> None:
+def _disconnect(batch: Classic, said: _Disconnect) -> None:
     if said.code == _STALL:
-        hearing.note(NoticeKind.SLOW, "the service waited too long for us to read")
-    hearing.close(_CLOSINGS.get(said.code, Outcome.OVERLOADED), f"disconnect {said.code} {said.reason or ''}")
+        batch.note(NoticeKind.SLOW, "the service waited too long for us to read")
+    batch.close(_CLOSINGS.get(said.code, Outcome.OVERLOADED), f"disconnect {said.code} {said.reason or ''}")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from bowerbird.model import Facet, Subject
-from bowerbird.providers.common.asking.targets import Spelling, by_id, hashtag
-from bowerbird.providers.common.x_names import Names
+from bowerbird.providers.base import hashtag, needs_id, parse_target
+from bowerbird.providers.x_shared import Names
 
 _names = Names(digits=20, letters=20)
 _LIST = re.compile(r"\d{1,20}|\w{1,20}/[\w-]{1,25}", re.ASCII)
@@ -19,7 +20,7 @@ def _user(written: str, facet: Facet) -> str | None:
         return key
     handle = _names.handle(written)
     if handle and facet.name not in _BY_HANDLE:
-        raise by_id(facet, written, handle)
+        raise needs_id(facet, written, handle)
     return f"@{handle}" if handle else None
 
 
@@ -45,4 +46,4 @@ def _accepted(facet: Facet) -> str:
     return "a list id or owner/slug" if facet.name in ("members", "list_timeline") else "a query of 1 to 500 characters"
 
 
-target = Spelling(_user, _names.post, _word, _accepted).target
+target = partial(parse_target, user=_user, post=_names.post, word=_word, accepted=_accepted)

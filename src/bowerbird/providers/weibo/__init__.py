@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Self
+from typing import Any
 
 import msgspec
 
@@ -14,49 +14,41 @@ from bowerbird.model import (
     Ask,
     Facet,
     Geography,
-    KeywordStream,
+    KeptItem,
     Outcome,
     Page,
+    Post,
     Request,
     Secret,
     Service,
-    Subscription,
+    Subject,
     Trial,
+    User,
 )
-from bowerbird.providers.common.asking.tables import FacetTable, Now, Tables, table_for
-from bowerbird.providers.common.reading.amounts import bounded
+from bowerbird.providers.base import Now, Provider, Tables
+from bowerbird.providers.page import bounded
 from bowerbird.providers.weibo import facets, geography, requests, targets
 from bowerbird.providers.weibo import keywords as keywords_of
 from bowerbird.providers.weibo.door import DOOR
 from bowerbird.providers.weibo.reading import outcomes
 
 
-class Weibo:
+class Weibo(Provider):
     """Weibo's REST API; ids are `weibo:` and the number, keys the number itself."""
 
     name = "weibo"
-    network: str = "weibo"
-    hints: Mapping[str, frozenset[str]] = facets.HINTS
-    door = DOOR
+    positions = requests.POSITIONS
+    network = "weibo"
+    hints = facets.HINTS
+    probe_path = DOOR.path
     keyword_ways: tuple[str, ...] = keywords_of.WAYS
     most_keywords = keywords_of.MOST
     place_ways: tuple[str, ...] = geography.WAYS
 
-    def __init__(self, tables: Tables | None = None, *, era: str = facets.CLASSIC) -> None:
+    def __init__(self, tables: Tables | None = None, *, now: Now = None, base: str = "", era: str = facets.CLASSIC) -> None:
         if era not in facets.ERAS:
             raise UserError(f"weibo had no era {era!r}; choose one of {', '.join(facets.ERAS)}")
-        self.tables = facets.tables(era) if tables is None else tables
-        self.facets = table_for(self.tables, "user")
-
-    @classmethod
-    def made(cls, now: Now = None, base: str = "") -> Self:
-        return cls()
-
-    def facets_for(self, kind: str) -> FacetTable:
-        return table_for(self.tables, kind)
-
-    def with_tables(self, tables: Tables) -> Weibo:
-        return Weibo(tables)
+        super().__init__(facets.tables(era) if tables is None else tables, now=now, base=base)
 
     def request(self, ask: Ask) -> Request:
         return bounded(requests.build(ask, self._facet(ask)), ask, self._facet(ask))
@@ -74,17 +66,17 @@ class Weibo:
 
         return parse.parse(ask, self._facet(ask), answer)
 
-    def trial(self, kind: str) -> Trial:
+    def credential_check(self, kind: str) -> Trial:
         """To ask for the limits is free."""
         facet = self.facets_for(kind)["limits"]
         return Trial(facet, self.request(Ask("limits", ("",))))
 
-    def tried(self, answer: Answer) -> tuple[Outcome, str]:
+    def credential_outcome(self, answer: Answer) -> tuple[Outcome, str]:
         found = outcomes.verdict(answer)
         return found.outcome, found.detail
 
-    def is_paged(self, ask: Ask) -> bool:
-        return any(name in requests.POSITIONS for name, _ in self.request(ask).query)
+    def is_own_response(self, body: Mapping[str, Any], base_path: str) -> bool:
+        return DOOR.is_own(body, base_path)
 
     def target(self, text: str, facet: Facet) -> str:
         return targets.target(text, facet)
@@ -92,12 +84,14 @@ class Weibo:
     def geography(self, areas: Sequence[Area], way: str) -> Geography:
         return geography.geography(areas, way)
 
-    def keyword_stream(self, keywords: Sequence[str], heard: Subscription | None = None) -> KeywordStream | None:
-        return None
-
     def keyword_search(self, keyword: str) -> tuple[str, str] | None:
         return keywords_of.search(keyword)
 
     def _facet(self, ask: Ask) -> Facet:
         """The facet as the crawl's era has it."""
         return facets.in_era(self.facets[ask.facet], ask.hints.get("era", ""))
+
+    def remap(self, item: KeptItem) -> User | Post | None:
+        from bowerbird.providers.weibo.reading import stored
+
+        return stored.stored_user(item) if item.subject is Subject.USER else stored.stored_post(item)

@@ -8,7 +8,7 @@ from functools import cache
 import msgspec
 
 from bowerbird.model import Facet, Limit, Side, Subject
-from bowerbird.providers.common.asking.tables import Tables
+from bowerbird.providers.base import Tables
 
 CLASSIC, RESTRICTED, MINIMAL = "classic", "restricted", "minimal"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bowerbird.model import Area, Geography
-from bowerbird.providers.common.asking.geography import degrees, tiles
+from bowerbird.providers.places import degrees, tiles
 
 WAYS = ("search",)
 _RADIUS = 11_132

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bowerbird.model import Ask, Facet, Progress, Request
-from bowerbird.providers.common.asking.paths import page_size
-from bowerbird.providers.common.snowflakes import below
+from bowerbird.providers.base import page_size
+from bowerbird.providers.page import key_before
 from bowerbird.providers.weibo.facets import HINTS
 
 _PATHS = {
@@ -117,7 +117,7 @@ def _position(facet: Facet, progress: Progress) -> Query:
     query: list[tuple[str, str]] = []
     if facet.name in _DESCENDING and progress.newest:
         # `since_id` excludes its own post: one less brings the known post back as proof that the list was reached.
-        query.append(("since_id", below(progress.newest)))
+        query.append(("since_id", key_before(progress.newest)))
     if facet.name in _DESCENDING and position:
         query.append(("max_id", position))
     return tuple(query)

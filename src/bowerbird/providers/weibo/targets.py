@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from bowerbird.model import Facet, Subject
-from bowerbird.providers.common.asking.targets import Spelling, by_id
+from bowerbird.providers.base import needs_id, parse_target
 from bowerbird.providers.weibo.ids import from_mid
 from bowerbird.providers.weibo.requests import PERIODS
 
@@ -31,7 +32,7 @@ def _user(written: str, facet: Facet) -> str | None:
     if found is None:
         return None
     if facet.name not in _BY_HANDLE:
-        raise by_id(facet, written, found[1])
+        raise needs_id(facet, written, found[1])
     return f"@{found[1]}"
 
 
@@ -74,4 +75,4 @@ def _accepted(facet: Facet) -> str:
     return words.get(facet.name, "a topic of 1 to 100 characters")
 
 
-target = Spelling(_user, _post, _word, _accepted).target
+target = partial(parse_target, user=_user, post=_post, word=_word, accepted=_accepted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec import structs
 
@@ -13,25 +14,29 @@ from bowerbird.model import (
     Channel,
     Facet,
     Geography,
+    KeptItem,
     KeywordStream,
     Opening,
     Outcome,
     Page,
+    Post,
     Request,
     Retuned,
     Secret,
     Service,
+    Subject,
     Subscription,
     Trial,
+    User,
 )
-from bowerbird.ports import Listener
-from bowerbird.providers.common.reading.amounts import bounded
-from bowerbird.providers.common.x_family import XFamily
+from bowerbird.providers.base import StreamReader
+from bowerbird.providers.page import bounded
 from bowerbird.providers.x import facets, geography, requests, targets
 from bowerbird.providers.x import keywords as keywords_of
 from bowerbird.providers.x.door import DOOR
 from bowerbird.providers.x.reading import outcomes
 from bowerbird.providers.x.streams import channels
+from bowerbird.providers.x_shared import XFamily
 
 _NOBODYS_POST = "1"
 """Numbers begin at 20."""
@@ -46,21 +51,19 @@ class XV2(XFamily):
     """X's API v2 in both of its spellings (`tweet`, `post`); ids are `x:` and the number, keys the number itself."""
 
     name = "x"
-    hints: Mapping[str, frozenset[str]] = facets.HINTS
-    door = DOOR
+    hints = facets.HINTS
+    probe_path = DOOR.path
     keyword_ways: tuple[str, ...] = keywords_of.WAYS
     most_keywords = keywords_of.MOST
     channels: Mapping[str, Channel] = channels.CHANNELS
     place_ways: tuple[str, ...] = geography.WAYS
-    own_tables = facets.TABLES
-    own_order = facets.ORDER
-    own_base = "https://api.x.com"
+    default_tables = facets.TABLES
+    facet_order = facets.ORDER
+    default_base = "https://api.x.com"
     positions = requests.POSITIONS
 
     def request(self, ask: Ask) -> Request:
-        return bounded(
-            requests.build(ask, self.facets[ask.facet], self._now() if self._now else None), ask, self.facets[ask.facet]
-        )
+        return bounded(requests.build(ask, self.facets[ask.facet], self.now() if self.now else None), ask, self.facets[ask.facet])
 
     def bearer(self, secret: Secret) -> str | None:
         """The application's token, or a user's of OAuth 2, which comes alone."""
@@ -74,7 +77,7 @@ class XV2(XFamily):
 
         return parse.parse(ask, self.facets[ask.facet], answer)
 
-    def trial(self, kind: str) -> Trial | None:
+    def credential_check(self, kind: str) -> Trial | None:
         """The application's usage is told for nothing. A user's token looks up a post that never was: X bills what it returns,
         and there is nothing to return."""
         table = self.facets_for(kind)
@@ -83,14 +86,17 @@ class XV2(XFamily):
         facet = table.get("posts")
         return None if facet is None else Trial(_unbilled(facet), self.request(Ask("posts", (_NOBODYS_POST,))))
 
-    def tried(self, answer: Answer) -> tuple[Outcome, str]:
+    def credential_outcome(self, answer: Answer) -> tuple[Outcome, str]:
         return outcomes.trial(answer)
+
+    def is_own_response(self, body: Mapping[str, Any], base_path: str) -> bool:
+        return DOOR.is_own(body, base_path)
 
     def target(self, text: str, facet: Facet) -> str:
         return targets.target(text, facet)
 
     def subscription(self, channel: str, options: Mapping[str, Sequence[str]]) -> Subscription:
-        return channels.DESK.subscription(channel, options)
+        return channels.DESK(channel, options)
 
     def open(self, wanted: Subscription, cursor: str | None, answers: Sequence[Answer]) -> Request | Opening | Page:
         from bowerbird.providers.x.streams import messages as streams
@@ -102,7 +108,7 @@ class XV2(XFamily):
 
         return streams.refused(answer)
 
-    def listener(self, wanted: Subscription, opening: Opening, service: Service, cursor: str | None) -> Listener:
+    def listener(self, wanted: Subscription, opening: Opening, service: Service, cursor: str | None) -> StreamReader:
         from bowerbird.providers.x.streams import messages as streams
 
         return streams.XListener(self.channels[wanted.channel].facet, opening.rules)
@@ -123,3 +129,8 @@ class XV2(XFamily):
 
     def keyword_search(self, keyword: str) -> tuple[str, str]:
         return keywords_of.search(keyword)
+
+    def remap(self, item: KeptItem) -> User | Post | None:
+        from bowerbird.providers.x.reading import stored
+
+        return stored.stored_user(item) if item.subject is Subject.USER else stored.stored_post(item)

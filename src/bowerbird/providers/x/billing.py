@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from bowerbird.model import Facet
-from bowerbird.providers.common.reading.items import UNREADABLE
+from bowerbird.providers.items import UNREADABLE
 from bowerbird.providers.x.ids import is_key
 
 PRICES = {"post": 5, "user": 10, "follow": 10, "list": 5, "like": 1}

@@ -8,7 +8,7 @@ import msgspec
 
 from bowerbird.model import Facet, Limit, Side, Subject, WindowKind
 from bowerbird.model.money import DEFAULT_DOLLARS, thousandths
-from bowerbird.providers.common.asking.tables import FacetTable
+from bowerbird.providers.base import FacetTable
 from bowerbird.providers.x.billing import BY_CALL, PRICES, resource
 
 _USERS = frozenset({"users"})

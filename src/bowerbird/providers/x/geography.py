@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bowerbird.model import Area, Box, Geography
-from bowerbird.providers.common.asking.geography import degrees, tiles
+from bowerbird.providers.places import degrees, tiles
 from bowerbird.providers.x.streams.channels import DESK
 
 WAYS = ("stream", "search")
@@ -20,7 +20,7 @@ def geography(areas: Sequence[Area], way: str) -> Geography:
     terms = [_terms(area) for area in areas]
     if way == "stream":
         rules = [rule for area in terms for rule in _joined(area, _LONGEST_RULE)]
-        return Geography(stream=DESK.subscription("filter", {"rules": rules}))
+        return Geography(stream=DESK("filter", {"rules": rules}))
     queries = [query for area in terms for query in _joined(area, _LONGEST_QUERY)]
     return Geography(searches=tuple(("search", query) for query in dict.fromkeys(queries)))
 

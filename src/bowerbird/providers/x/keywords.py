@@ -18,7 +18,7 @@ _OPERATORS = frozenset({"or", "and", "not"})
 
 def stream(keywords: Sequence[str]) -> KeywordStream:
     """One rule for each keyword: what comes and goes then changes no other."""
-    return KeywordStream(stream=DESK.subscription("filter", {"rules": [_query(each) for each in keywords]}), is_filtered=True)
+    return KeywordStream(stream=DESK("filter", {"rules": [_query(each) for each in keywords]}), is_filtered=True)
 
 
 def search(keyword: str) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from bowerbird.model import Ask, Facet, Progress, Request
-from bowerbird.providers.common.asking.paths import page_size, segment
+from bowerbird.providers.base import page_size, path_segment
 from bowerbird.providers.x.facets import HINTS, SMALLEST_PAGES
 from bowerbird.providers.x.ids import is_key, taken_in
 
@@ -98,8 +98,8 @@ def build(ask: Ask, facet: Facet, now: datetime | None = None) -> Request:
 def _path(ask: Ask, facet: Facet) -> str:
     target = ask.targets[0]
     if facet.name == "profile" and target.startswith("@"):
-        return f"users/by/username/{segment(target[1:])}"
-    return _PATHS[facet.name].format(segment(target))
+        return f"users/by/username/{path_segment(target[1:])}"
+    return _PATHS[facet.name].format(path_segment(target))
 
 
 def _subject(ask: Ask, facet: Facet) -> Query:

@@ -10,7 +10,8 @@ from bowerbird.crawl.access.logins import BookedLogins, LoginCharges
 from bowerbird.errors import BowerbirdError, UserError
 from bowerbird.limits.rate_limits import RateLimits
 from bowerbird.model import Due, Service
-from bowerbird.ports import Clock, Database, Provider
+from bowerbird.ports import Clock, Database
+from bowerbird.providers.base import Provider
 from bowerbird.remote.wire import Login
 from bowerbird.remote.worker.link import Link
 

@@ -22,8 +22,9 @@ from bowerbird.errors import BowerbirdError, Busy, DiskFull, Fenced
 from bowerbird.flows.flow import Stop
 from bowerbird.limits.rate_limits import login_charges, renewal_charges
 from bowerbird.model import Answer, CrawlState, Due, Later, Lease, Leased, Nothing, Offer, Service
-from bowerbird.ports import Clock, Database, Part, Provider, Transport, Vault
+from bowerbird.ports import Clock, Database, Part, Transport, Vault
 from bowerbird.providers import provider
+from bowerbird.providers.base import Provider
 from bowerbird.remote.wire import Beat, Enrol, Enrolled, Orders
 from bowerbird.remote.worker.client import HttpWorkSource
 from bowerbird.remote.worker.link import Link

@@ -10,7 +10,7 @@ from bowerbird.limits.budget import money_charges
 from bowerbird.limits.rate_limits import call_charges
 from bowerbird.model import Facet
 from bowerbird.providers import provider
-from bowerbird.providers.common.asking.tables import thrifty_facet
+from bowerbird.providers.limit_overrides import thrifty_facet
 
 
 def paid_services(plan: CrawlPlan) -> list[ServicePlan]:

@@ -8,7 +8,7 @@ from zlib import crc32
 import numpy as np
 
 from bowerbird.errors import UserError
-from bowerbird.simulated.mastodon.flavours import NEWEST, Flavour
+from bowerbird.simulated.mastodon.flavours import NEWEST, ServerInfo
 from bowerbird.simulated.mastodon.ids import FORMS
 from bowerbird.simulated.world import World
 from bowerbird.simulated.world.hashing import mix, mix_many
@@ -35,7 +35,7 @@ class Vantage:
         world: World,
         domain: str = "simulated.example",
         servers: tuple[str, ...] = (),
-        flavours: Mapping[str, Flavour] | None = None,
+        flavours: Mapping[str, ServerInfo] | None = None,
     ) -> None:
         """`servers`: the domains of all servers that share the world, this one among them; alone if none is named. `flavours`: of
         these servers by domain; who is not named there is the newest Mastodon."""
@@ -60,7 +60,7 @@ class Vantage:
         """The domain of the server where the account lives."""
         return self.servers[int(self._home[account])]
 
-    def home_flavour(self, account: int) -> Flavour:
+    def home_flavour(self, account: int) -> ServerInfo:
         """What software the account's own server runs: it decides how the account and its posts are named everywhere."""
         return self._flavours[self.home(account)]
 

@@ -11,8 +11,9 @@ from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.limits.budget import budget_charges
 from bowerbird.limits.rate_limits import call_charges
 from bowerbird.model import Charge, Credential, Facet, Service
-from bowerbird.ports import TabledProvider, Vault
-from bowerbird.providers.common.asking.tables import thrifty_facet
+from bowerbird.ports import Vault
+from bowerbird.providers.base import Provider
+from bowerbird.providers.limit_overrides import thrifty_facet
 
 Options = Mapping[str | None, tuple[Charge, ...]]
 """By credential: what one call takes from which bucket."""
@@ -24,7 +25,7 @@ def paid(facet: Facet, service: Service, credential: Credential | None, plan: Cr
     return budget_charges(facet.name, call_charges(thrifty_facet(facet, budget.a_call), service.name, credential), budget)
 
 
-def charges_of(lane: Lane, speaks: TabledProvider, credentials: tuple[Credential, ...], plan: CrawlPlan, vault: Vault) -> Options:
+def charges_of(lane: Lane, speaks: Provider, credentials: tuple[Credential, ...], plan: CrawlPlan, vault: Vault) -> Options:
     """What one call takes with each credential that may ask this facet at all."""
     name = lane.facet.name
     holders: tuple[Credential | None, ...] = credentials or (None,)

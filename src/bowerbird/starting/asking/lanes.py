@@ -18,7 +18,8 @@ from bowerbird.keywords.probes import Searches
 from bowerbird.keywords.values import PROBE_POSTS
 from bowerbird.policies.focus import Focus
 from bowerbird.policies.registry import WALKS, RankerSetting, is_batched_lookup, ranker
-from bowerbird.ports import KeywordProvider, Neighbourhood, Ranker, TabledProvider
+from bowerbird.ports import Neighbourhood, Ranker
+from bowerbird.providers.base import Provider
 from bowerbird.reports.studies.walks import stored_links
 from bowerbird.starting.asking.charges import charges_of
 from bowerbird.starting.asking.views import ServiceView
@@ -82,7 +83,7 @@ def waiting_lane(given: Given, view: ServiceView, use: FacetUse, why: str) -> La
 
 
 def add_probes(given: Given, gathered: Gathered, view: ServiceView) -> None:
-    if given.event is None or not isinstance(view.speaks, KeywordProvider):
+    if given.event is None or not view.speaks.keyword_ways:
         return
     for name, number in view.probes.items():
         use = FacetUse(name, weight=_PROBE_WEIGHT, max_pages=1, hints={"limit": str(PROBE_POSTS)})
@@ -97,7 +98,7 @@ def _ranker(given: Given, use: FacetUse, place: RankerSetting) -> Ranker:
     return given.extensions.ranker(use.ranker, use.revisit, lambda: ranker(use.ranker, use.options, use.revisit, place))
 
 
-def _place(plan: CrawlPlan, use: FacetUse, flow: Flow, speaks: TabledProvider, numbers: Mapping[str, int]) -> RankerSetting:
+def _place(plan: CrawlPlan, use: FacetUse, flow: Flow, speaks: Provider, numbers: Mapping[str, int]) -> RankerSetting:
     facet = speaks.facets[use.name]
     seeds, others = starts(plan.seeds, speaks, facet) if use.ranker in WALKS else ((), 0)
     lanes = tuple(numbers[each.name] for each in flow.facets if each.ranker == use.ranker)

@@ -15,7 +15,7 @@ from bowerbird.flows.files.sections.stream_plans import StreamPlan
 from bowerbird.keywords.rows import rank_spellings, read_methods
 from bowerbird.keywords.setup import is_filtered, subscription_for
 from bowerbird.model import Channel, Credential, Service
-from bowerbird.ports import KeywordProvider, Transaction
+from bowerbird.ports import Transaction
 from bowerbird.providers import provider
 from bowerbird.starting.asking.charges import paid
 from bowerbird.starting.asking.views import ServiceView
@@ -27,14 +27,14 @@ async def stream_of(tx: Transaction, given: Given, gathered: Gathered, view: Ser
     plain = provider(planned.service.provider, now=given.now, base=planned.host.base)
     speaks = Served(plain, view.service, view.served.flavour, []).provider
     service, wanted = planned.service, structs.replace(planned.subscription, owner=given.plan.owner)
-    is_tuned = isinstance(speaks, KeywordProvider) and is_filtered(speaks, planned, given.event)
-    if isinstance(speaks, KeywordProvider) and is_tuned:
+    is_tuned = is_filtered(speaks, planned, given.event)
+    if is_tuned:
         wanted = subscription_for(speaks, wanted, rank_spellings(await read_methods(tx, given.crawl)))
     number = await registry.enrol_service(tx, service, speaks.network)
     channel = channel_of(planned, speaks)
     able = stream_credentials(planned, channel, given.plan.services, given.stream_vault) or (None,)
     stream = await enrol_stream(tx, given.crawl, number, wanted)
-    if isinstance(speaks, KeywordProvider) and is_tuned:
+    if is_tuned:
         gathered.tuned[stream] = speaks
     return Stream(
         stream=stream,

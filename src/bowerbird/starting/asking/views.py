@@ -21,9 +21,10 @@ from bowerbird.flows.flow import FacetUse, Flow
 from bowerbird.keywords.setup import SEARCHES, WITHOUT_STREAM
 from bowerbird.limits.rate_limits import call_charges
 from bowerbird.model import Service
-from bowerbird.ports import Clock, FlavouredProvider, TabledProvider, Transaction
+from bowerbird.ports import Clock, Transaction
 from bowerbird.providers import provider
-from bowerbird.providers.common.asking.tables import thrifty, with_limits
+from bowerbird.providers.base import Provider
+from bowerbird.providers.limit_overrides import thrifty, with_limits
 from bowerbird.starting.gathered import Gathered, Given
 
 
@@ -33,11 +34,11 @@ class ServiceView(Struct, frozen=True, kw_only=True):
     planned: ServicePlan
     number: int
     """Of its row."""
-    plain: TabledProvider
+    plain: Provider
     """The network with the user's limits."""
-    speaks: TabledProvider
+    speaks: Provider
     """The same with what this server offers, and as sparing as the budget wants it."""
-    served: Served[TabledProvider]
+    served: Served[Provider]
     flow: Flow
     """What can be asked here."""
     kept: Flow
@@ -91,7 +92,7 @@ async def view_of(tx: Transaction, given: Given, gathered: Gathered, planned: Se
     )
 
 
-def _probed(given: Given, gathered: Gathered, service: Service, speaks: TabledProvider) -> list[str]:
+def _probed(given: Given, gathered: Gathered, service: Service, speaks: Provider) -> list[str]:
     """The facets that candidates can be searched by; where there are none, the user is told."""
     lost = gathered.lost[service.name]
     found = [name for name in SEARCHES if name in speaks.facets and name not in lost]
@@ -108,7 +109,7 @@ async def _probes(tx: Transaction, given: Given, service: int, facets: Sequence[
     return {name: await registry.enrol_lane(tx, given.crawl, service, f"probe {name}") for name in facets}
 
 
-def speaking(planned: ServicePlan, now: Callable[[], datetime]) -> TabledProvider:
+def speaking(planned: ServicePlan, now: Callable[[], datetime]) -> Provider:
     """The provider of a service with the user's own limits."""
     return with_limits(provider(planned.service.provider, now=now, base=planned.service.base), planned.limits)
 
@@ -117,6 +118,6 @@ def unknown_servers(plan: CrawlPlan, clock: Clock) -> Iterator[Unknown]:
     """The servers of the crawl that may be of many kinds, with what a question to them takes from their limits."""
     for planned in plan.services:
         speaks, name = speaking(planned, clock.now), planned.service.name
-        if isinstance(speaks, FlavouredProvider):
+        if speaks.has_server_types:
             charges = call_charges(next(iter(speaks.facets_for("none").values())), name, None)
             yield Unknown(speaks, planned.service, tuple(each for each in charges if not each.limit.only_paged))

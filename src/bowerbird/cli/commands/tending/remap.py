@@ -13,7 +13,7 @@ from bowerbird.cli.which import NamedStore, StoreArgument, find_store, opened_st
 from bowerbird.clock import RealClock
 from bowerbird.crawl.process.patience import patiently
 from bowerbird.ports import Clock, Database
-from bowerbird.providers.again import read_again
+from bowerbird.providers import remap as read_again
 from bowerbird.store.remapping.remapper import Remapper
 from bowerbird.store.remapping.runs import Run, begin
 

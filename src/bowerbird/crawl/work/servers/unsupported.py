@@ -17,9 +17,9 @@ from bowerbird.crawl.access.surveys import keep_refusal
 from bowerbird.crawl.life.not_asked import mark_lane
 from bowerbird.crawl.work.bookkeeping import has_answered
 from bowerbird.crawl.work.lanes import GoodAnswers, Lane
-from bowerbird.model import EPOCH, Arrival, Flavour, Gone, Lease, NotOffered, Outcome, Page
+from bowerbird.model import EPOCH, Arrival, Gone, Lease, NotOffered, Outcome, Page, ServerInfo
 from bowerbird.model.wording import quoted
-from bowerbird.ports import FlavouredProvider, Frontier, Transaction
+from bowerbird.ports import Frontier, Transaction
 
 LOOKS = 3
 """So many answers without a word are believed, if others were answered meanwhile."""
@@ -124,7 +124,7 @@ class Unsupported:
         """Whether what the server does not offer is asked in another way from now on; `lane`: as it was when it asked."""
         return page.outcome is Outcome.NOT_OFFERED and lane.lane not in self.closed and _has_other_way(lane)
 
-    async def note(self, tx: Transaction, lane: Lane, page: Page, now: datetime) -> Flavour | None:
+    async def note(self, tx: Transaction, lane: Lane, page: Page, now: datetime) -> ServerInfo | None:
         """Keeps a refusal with the service; answers what is known of it from now on."""
         if page.outcome is not Outcome.NOT_OFFERED or lane.lane in self.closed:
             return None
@@ -146,7 +146,7 @@ class Unsupported:
         """What a server turned out not to offer, as a sentence; empty where it is asked in another way from now on."""
         return "" if self.goes_on(lane, page) else f"{lane.service.name} does not offer {lane.facet.name} ({quoted(page.detail)})"
 
-    def settled(self, lane: Lane, lease: Lease, page: Page, learned: Flavour | None) -> None:
+    def settled(self, lane: Lane, lease: Lease, page: Page, learned: ServerInfo | None) -> None:
         """Remembers how the call ended."""
         if page.perhaps is not None:
             self._doubted(lane, lease)
@@ -178,18 +178,17 @@ class Unsupported:
         if len(doubts.tasks) < LOOKS:
             doubts.tasks.add(task)
 
-    def _changed(self, lane: Lane, learned: Flavour) -> None:
+    def _changed(self, lane: Lane, learned: ServerInfo) -> None:
         """From now on the lane asks one by one."""
-        if isinstance(lane.provider, FlavouredProvider):
-            speaks = lane.provider.flavoured(learned)
-            facet = speaks.facets.get(lane.facet.name, lane.facet)
-            self._lanes[lane.lane] = structs.replace(lane, provider=speaks, facet=facet)
+        speaks = lane.provider.for_server(learned)
+        facet = speaks.facets.get(lane.facet.name, lane.facet)
+        self._lanes[lane.lane] = structs.replace(lane, provider=speaks, facet=facet)
 
 
 def _has_other_way(lane: Lane) -> bool:
     """Whether what a batch is not taken for can be asked for one by one."""
     name, speaks = lane.facet.name, lane.provider
-    if lane.facet.objects_per_call == 1 or not isinstance(speaks, FlavouredProvider):
+    if lane.facet.objects_per_call == 1:
         return False
-    refused = speaks.flavoured(Flavour(refused={name: NotOffered("", EPOCH)})).facets.get(name)
+    refused = speaks.for_server(ServerInfo(refused={name: NotOffered("", EPOCH)})).facets.get(name)
     return refused is not None and refused.objects_per_call == 1

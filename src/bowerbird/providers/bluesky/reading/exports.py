@@ -13,9 +13,8 @@ from bowerbird.providers.bluesky.reading.pages import listing
 from bowerbird.providers.bluesky.reading.records import follow_records, identity, profile_of
 from bowerbird.providers.bluesky.reading.repo import as_json, is_empty, opened
 from bowerbird.providers.bluesky.syntax import FOLLOW, POST, PROFILE, REPOST, AtUri, is_did, tid_time
-from bowerbird.providers.common.reading.gathering import REPEATED
-from bowerbird.providers.common.reading.items import UNREADABLE, Reader
-from bowerbird.providers.common.snowflakes import AHEAD
+from bowerbird.providers.items import UNREADABLE, Reader
+from bowerbird.providers.page import CLOCK_TOLERANCE, REPEATED
 
 
 class _Record(Struct):
@@ -52,7 +51,7 @@ def follows(found: BlueskyGathering) -> Page:
 def repo(found: BlueskyGathering) -> Page:
     """A whole repository: profile, posts, reposts and follows of one account."""
     if found.ask.progress.newest and is_empty(found.answer.body):
-        found.harvest.add_user(User(id=found.ask.targets[0], key=found.ask.targets[0]))
+        found.add_user(User(id=found.ask.targets[0], key=found.ask.targets[0]))
         return found.page(results=0)
     export = opened(found.answer.body)
     if export.did != found.ask.targets[0]:
@@ -64,9 +63,9 @@ def repo(found: BlueskyGathering) -> Page:
         if collection in (POST, REPOST, FOLLOW, PROFILE):
             results += 1
             followed += _exported(found, AtUri(export.did, collection, rkey), record)
-    found.harvest.add_user(User(id=export.did, key=export.did))
+    found.add_user(User(id=export.did, key=export.did))
     made = tid_time(export.rev)
-    head = export.rev if made is not None and made <= found.answer.received_at + AHEAD else None
+    head = export.rev if made is not None and made <= found.answer.received_at + CLOCK_TOLERANCE else None
     return msgspec.structs.replace(found.page(results=results, head=head), relations=_once(followed))
 
 
@@ -79,11 +78,11 @@ def _exported(found: BlueskyGathering, uri: AtUri, record: bytes) -> list[Relati
         if uri.collection == FOLLOW:
             return _followed(found, uri, raw)
         if uri.collection == PROFILE and uri.rkey == "self":
-            found.harvest.add_user(profile_of(uri.authority, raw))
+            found.add_user(profile_of(uri.authority, raw))
         else:
             found.record(uri, raw)
     except UNREADABLE as error:
-        found.lose(Subject.USER if uri.collection in (FOLLOW, PROFILE) else Subject.POST, raw, error)
+        found.quarantine_listed(Subject.USER if uri.collection in (FOLLOW, PROFILE) else Subject.POST, raw, error)
     return []
 
 
@@ -97,14 +96,14 @@ def _own(found: BlueskyGathering, raws: list[bytes]) -> Iterator[tuple[AtUri, by
                 raise ValueError("a record of another repository")
             yield uri, bytes(record.value)
         except UNREADABLE as error:
-            found.lose(Subject.POST, raw, error)
+            found.quarantine_listed(Subject.POST, raw, error)
 
 
 def _record(found: BlueskyGathering, uri: AtUri, raw: bytes) -> None:
     try:
         found.record(uri, raw)
     except UNREADABLE as error:
-        found.lose(Subject.POST, raw, error)
+        found.quarantine_listed(Subject.POST, raw, error)
 
 
 def _followed(found: BlueskyGathering, uri: AtUri, raw: bytes) -> list[Relation]:
@@ -114,7 +113,7 @@ def _followed(found: BlueskyGathering, uri: AtUri, raw: bytes) -> list[Relation]
         if not is_did(subject):
             raise ValueError("a follow of nobody")
     except UNREADABLE as error:
-        found.lose(Subject.USER, raw, error)
+        found.quarantine_listed(Subject.USER, raw, error)
         return []
     return [Relation(RelationKind.FOLLOW, uri.authority, subject, uri.rkey)]
 
@@ -136,5 +135,5 @@ def _head(found: BlueskyGathering, keys: list[str]) -> str | None:
     """The newest record of a first page whose key tells a time that has come: authors may choose other keys, and any of them."""
     if found.ask.progress.cursor is not None:
         return None
-    latest = found.answer.received_at + AHEAD
+    latest = found.answer.received_at + CLOCK_TOLERANCE
     return max((key for key in keys if (made := tid_time(key)) is not None and made <= latest), default=None)

@@ -23,9 +23,9 @@ from bowerbird.providers.bluesky.reading.shapes import (
     viewed_post,
 )
 from bowerbird.providers.bluesky.syntax import POST, REPOST, AtUri, at_uri, is_did
-from bowerbird.providers.common.reading.gathering import Gathering
-from bowerbird.providers.common.reading.items import UNREADABLE, is_there, without
-from bowerbird.providers.common.reading.times import iso
+from bowerbird.providers.items import UNREADABLE, is_there, without
+from bowerbird.providers.page import PageBuilder
+from bowerbird.providers.text import iso
 
 _DEEPEST = 4
 """Posts within posts, counted with the steps between them; the service shows two."""
@@ -33,7 +33,7 @@ OVERLAP = timedelta(minutes=1)
 """A revisit looks this much below the newest known item again: posts may be listed a little late and out of order."""
 
 
-class BlueskyGathering(Gathering):
+class BlueskyGathering(PageBuilder):
     """Profiles, posts and records, with what posts quote."""
 
     id_names = ("did", "uri")
@@ -43,23 +43,23 @@ class BlueskyGathering(Gathering):
         self._shown: set[bytes] = set()
         """Posts that came with their replies: a thread's first one comes with each of them."""
 
-    def check(self) -> None:
+    def check_size(self) -> None:
         # A repository is no JSON, and is taken apart block by block.
         if self.facet.name != "repo":
-            super().check()
+            super().check_size()
 
-    def lose(self, subject: Subject, raw: bytes, error: Exception) -> None:
-        super().lose(subject, raw, error)
+    def quarantine_listed(self, subject: Subject, raw: bytes, error: Exception) -> None:
+        super().quarantine_listed(subject, raw, error)
         unfit = {key for key in self.lost_keys if not is_did(key) and at_uri(key) is None}
         if unfit:
             # Something stands where the id should be: the item may be any of those asked about.
             self.lost_keys -= unfit
             self.is_sure = False
 
-    def user(self, raw: bytes) -> User:
-        known = self.harvest.authors.get(raw)
+    def read_user(self, raw: bytes) -> User:
+        known = self.authors.get(raw)
         if known is None:
-            known = self.harvest.authors[raw] = self.harvest.add_user(user_of(profiles.read(raw), raw))
+            known = self.authors[raw] = self.add_user(user_of(profiles.read(raw), raw))
         return known
 
     def feed(self, raws: Iterable[bytes]) -> list[datetime]:
@@ -83,11 +83,11 @@ class BlueskyGathering(Gathering):
                 original = self._post(post, bytes(view.author), is_along=is_passed_on)
                 self._answered(item.reply)
                 if item.reason is not None:
-                    by = self.user(bytes(item.reason.by))
+                    by = self.read_user(bytes(item.reason.by))
                     own = without(raw, item.reply).replace(part, post.raw)
-                    self.harvest.add_post(reposted(item.reason, by, original, own))
+                    self.add_post(reposted(item.reason, by, original, own))
             except UNREADABLE as error:
-                self.lose(Subject.POST, part, error)
+                self.quarantine_listed(Subject.POST, part, error)
         return times
 
     def _answered(self, reply: Raw) -> None:
@@ -97,7 +97,7 @@ class BlueskyGathering(Gathering):
         try:
             shown = shown_replies.read(bytes(reply))
         except UNREADABLE as error:
-            self.harvest.quarantine(Subject.POST, bytes(reply), error)
+            self.quarantine(Subject.POST, bytes(reply), error)
             return
         for raw in map(bytes, (shown.root, shown.parent)):
             if raw not in self._shown and is_there(Raw(raw)):
@@ -110,9 +110,9 @@ class BlueskyGathering(Gathering):
             self._post(self._quoting(viewed_post(view, raw), view.quoted), bytes(view.author), is_along=True)
         except UNREADABLE as error:
             if not is_note(raw):
-                self.harvest.quarantine(Subject.POST, raw, error)
+                self.quarantine(Subject.POST, raw, error)
 
-    def posts(self, raws: Iterable[bytes]) -> dict[str, datetime | None]:
+    def read_listed(self, raws: Iterable[bytes]) -> dict[str, datetime | None]:
         """Maps post views; answers the at-uris listed, each with its time."""
         listed: dict[str, datetime | None] = {}
         for raw in raws:
@@ -123,7 +123,7 @@ class BlueskyGathering(Gathering):
                     self._post(self._quoting(viewed_post(view, raw), view.quoted), bytes(view.author))
                 listed[view.uri] = when
             except UNREADABLE as error:
-                self.lose(Subject.POST, raw, error)
+                self.quarantine_listed(Subject.POST, raw, error)
         return listed
 
     def is_old(self, when: datetime | None) -> bool:
@@ -134,22 +134,22 @@ class BlueskyGathering(Gathering):
     def record(self, uri: AtUri, raw: bytes) -> Post | None:
         """A post or repost as a repository holds it."""
         if uri.collection == POST:
-            return self.harvest.add_post(post_of(uri, post_records.read(raw), raw))
+            return self.add_post(post_of(uri, post_records.read(raw), raw))
         if uri.collection == REPOST:
-            return self.harvest.add_post(written_repost(uri, raw))
+            return self.add_post(written_repost(uri, raw))
         return None
 
     def _post(self, post: Post, author: bytes, *, is_along: bool = False) -> Post:
-        if self.user(author).id != post.author:
+        if self.read_user(author).id != post.author:
             raise ValueError("a post under another author's name")
-        return self.harvest.add_post(post, is_along=is_along)
+        return self.add_post(post, is_along=is_along)
 
     def _quoting(self, post: Post, quoted: bytes, depth: int = 0) -> Post:
         """The post, and what it shows of another one as a post of its own."""
         shown = self._shown_post(quoted, depth) if quoted else None
         if shown is None:
             return post
-        own = self.harvest.carrying(post.raw, Raw(quoted), shown if shown == post.quote_of else None)
+        own = self.own_payload(post.raw, Raw(quoted), shown if shown == post.quote_of else None)
         return post if own == post.raw else replace(post, raw=own)
 
     def _shown_post(self, raw: bytes, depth: int) -> str | None:
@@ -165,6 +165,6 @@ class BlueskyGathering(Gathering):
             post = self._quoting(quoted_post(view, raw), view.quoted, depth + 1)
             self._post(post, bytes(view.author), is_along=True)
         except UNREADABLE as error:
-            self.harvest.quarantine(Subject.POST, raw, error)
+            self.quarantine(Subject.POST, raw, error)
             return ""
         return post.id

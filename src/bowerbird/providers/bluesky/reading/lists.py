@@ -9,7 +9,7 @@ from bowerbird.model import Member, Page, Subject, UserList
 from bowerbird.providers.bluesky.reading.gather import BlueskyGathering
 from bowerbird.providers.bluesky.reading.pages import listing, onward
 from bowerbird.providers.bluesky.syntax import LIST, at_uri, is_did
-from bowerbird.providers.common.reading.items import UNREADABLE, Reader, count
+from bowerbird.providers.items import UNREADABLE, Reader, count
 
 _KINDS = {"curatelist": "curated", "modlist": "moderation", "referencelist": "reference"}
 
@@ -40,7 +40,7 @@ def lists(found: BlueskyGathering) -> Page:
             item = _lists.read(raw)
             mapped[item.uri] = _mapped(found, item)
         except UNREADABLE as error:
-            found.harvest.quarantine(Subject.WORD, raw, error)
+            found.quarantine(Subject.WORD, raw, error)
     cursor, detail = onward(found.ask.progress.cursor, page)
     whole = found.page(results=len(page.items), cursor=cursor, detail=detail)
     return msgspec.structs.replace(whole, lists=tuple(mapped.values()))
@@ -54,8 +54,8 @@ def members(found: BlueskyGathering) -> Page:
         try:
             inner.append(bytes(_members.read(raw).subject))
         except UNREADABLE as error:
-            found.lose(Subject.USER, raw, error)
-    keys = [user.key for user in found.users(inner)] + sorted(filter(is_did, found.lost_keys))
+            found.quarantine_listed(Subject.USER, raw, error)
+    keys = [user.key for user in found.read_users(inner)] + sorted(filter(is_did, found.lost_keys))
     cursor, detail = onward(found.ask.progress.cursor, page)
     belonging = tuple(Member(found.ask.targets[0], key) for key in dict.fromkeys(keys))
     return msgspec.structs.replace(found.page(results=len(page.items), cursor=cursor, detail=detail), members=belonging)
@@ -65,7 +65,7 @@ def _mapped(found: BlueskyGathering, item: _List) -> UserList:
     uri = at_uri(item.uri)
     if uri is None or uri.collection != LIST or not uri.rkey or not is_did(uri.authority):
         raise ValueError("a list without an at-uri")
-    owner = found.user(bytes(item.creator))
+    owner = found.read_user(bytes(item.creator))
     if owner.key != uri.authority:
         raise ValueError("a list under another owner's name")
     kind = _KINDS.get((item.purpose or "").rpartition("#")[2])

@@ -8,9 +8,9 @@ import msgspec
 from msgspec import Struct
 
 from bowerbird.model import Answer, Outcome, Reading
-from bowerbird.providers.common.reading import headers
-from bowerbird.providers.common.reading.items import UNREADABLE, Reader, shortened
-from bowerbird.providers.common.reading.statuses import unexplained
+from bowerbird.providers import headers
+from bowerbird.providers.headers import unexplained
+from bowerbird.providers.items import UNREADABLE, Reader, shortened
 
 _BY_NAME = {
     "RateLimitExceeded": Outcome.RATE_LIMITED,

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from bowerbird.providers.common.reading.gathering import REPEATED
-from bowerbird.providers.common.reading.headers import LONGEST_CURSOR
-from bowerbird.providers.common.reading.items import decoded
+from bowerbird.providers.headers import MAX_CURSOR
+from bowerbird.providers.items import decoded
+from bowerbird.providers.page import REPEATED
 
 STALE = "::"
 """The mark of cursors that the AppView no longer understands: it answers them with an empty list."""
@@ -53,6 +53,6 @@ def _usable(cursor: str | int | None) -> str | None:
     if cursor is None or cursor == "":
         return None
     text = str(cursor)
-    if len(text) > LONGEST_CURSOR or not text.isprintable():
+    if len(text) > MAX_CURSOR or not text.isprintable():
         raise ValueError("a cursor that cannot be used")
     return text

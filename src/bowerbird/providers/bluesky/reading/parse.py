@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from bowerbird.model import Answer, Ask, Facet, Gone, Outcome, Page, Reaction, ReactionKind, Subject, Trend, User
+from bowerbird.providers import headers
 from bowerbird.providers.bluesky.reading.exports import follows, records, repo
 from bowerbird.providers.bluesky.reading.gather import BlueskyGathering
 from bowerbird.providers.bluesky.reading.lists import lists, members
@@ -16,11 +17,9 @@ from bowerbird.providers.bluesky.reading.outcomes import STATUSES, outcome, said
 from bowerbird.providers.bluesky.reading.pages import Listing, listing, onward
 from bowerbird.providers.bluesky.reading.threads import thread
 from bowerbird.providers.bluesky.syntax import is_did
-from bowerbird.providers.common.reading import headers
-from bowerbird.providers.common.reading.gathering import read_page
-from bowerbird.providers.common.reading.items import UNREADABLE, Reader, an_object, count
-from bowerbird.providers.common.reading.times import iso
-from bowerbird.providers.common.snowflakes import AHEAD
+from bowerbird.providers.items import UNREADABLE, Reader, an_object, count
+from bowerbird.providers.page import CLOCK_TOLERANCE, read_page
+from bowerbird.providers.text import iso
 
 
 class _Like(Struct, rename="camel"):
@@ -69,23 +68,23 @@ def _refused(ask: Ask, facet: Facet, ended: Outcome, detail: str) -> Page:
 
 def _profiles(found: BlueskyGathering) -> Page:
     items = listing(found.answer.body, "profiles").items
-    users = found.users(items)
+    users = found.read_users(items)
     keys = {user.key for user in users} | {f"@{(user.handle or '').casefold()}" for user in users}
     return _batch(found, keys, len(items))
 
 
 def _posts(found: BlueskyGathering) -> Page:
     items = listing(found.answer.body, "posts").items
-    return _batch(found, set(found.posts(items)), len(items))
+    return _batch(found, set(found.read_listed(items)), len(items))
 
 
 def _batch(found: BlueskyGathering, keys: set[str], results: int) -> Page:
-    found.lose_missing(keys)
+    found.mark_missing(keys)
     return found.page(results=results)
 
 
 def _profile(found: BlueskyGathering) -> Page:
-    found.users([an_object(found.answer.body)])
+    found.read_users([an_object(found.answer.body)])
     if not found.is_sure:
         raise ValueError("a profile without a DID")
     return found.page(results=1)
@@ -96,9 +95,9 @@ def _relations(name: str) -> Callable[[BlueskyGathering], Page]:
         page = listing(found.answer.body, name)
         if page.subject:
             _come_along(found, page.subject)
-        keys = [user.key for user in found.users(page.items)]
+        keys = [user.key for user in found.read_users(page.items)]
         cursor, detail = _next(found, page)
-        edges = found.edges((*keys, *sorted(filter(is_did, found.lost_keys))))
+        edges = found.relations((*keys, *sorted(filter(is_did, found.lost_keys))))
         return msgspec.structs.replace(found.page(results=len(page.items), cursor=cursor, detail=detail), relations=edges)
 
     return read
@@ -107,14 +106,14 @@ def _relations(name: str) -> Callable[[BlueskyGathering], Page]:
 def _come_along(found: BlueskyGathering, raw: bytes) -> None:
     """An account that the answer shows beside what was asked for."""
     try:
-        found.user(raw)
+        found.read_user(raw)
     except UNREADABLE as error:
-        found.harvest.quarantine(Subject.USER, raw, error)
+        found.quarantine(Subject.USER, raw, error)
 
 
 def _people(found: BlueskyGathering) -> Page:
     page = listing(found.answer.body, "actors")
-    found.users(page.items)
+    found.read_users(page.items)
     cursor, detail = _next(found, page)
     return found.page(results=len(page.items), cursor=cursor, detail=detail)
 
@@ -122,7 +121,7 @@ def _people(found: BlueskyGathering) -> Page:
 def _reposts(found: BlueskyGathering) -> Page:
     """Who passed the post on; the list tells no times."""
     page = listing(found.answer.body, "repostedBy")
-    keys = [user.key for user in found.users(page.items)]
+    keys = [user.key for user in found.read_users(page.items)]
     return _reacted(found, page, found.reactions(ReactionKind.REPOST, keys))
 
 
@@ -132,10 +131,10 @@ def _likes(found: BlueskyGathering) -> Page:
     for raw in page.items:
         try:
             like = _like_items.read(raw)
-            user = found.user(bytes(like.actor))
+            user = found.read_user(bytes(like.actor))
             liked.append(Reaction(ReactionKind.LIKE, target, user.key, iso(like.indexed_at) or iso(like.created_at)))
         except UNREADABLE as error:
-            found.lose(Subject.USER, raw, error)
+            found.quarantine_listed(Subject.USER, raw, error)
     return _reacted(found, page, tuple(liked))
 
 
@@ -152,7 +151,7 @@ def _timeline(found: BlueskyGathering) -> Page:
 
 def _search(found: BlueskyGathering) -> Page:
     page = listing(found.answer.body, "posts")
-    times = [when for when in found.posts(page.items).values() if when is not None]
+    times = [when for when in found.read_listed(page.items).values() if when is not None]
     return _newest_first(found, page, times)
 
 
@@ -162,7 +161,7 @@ def _newest_first(found: BlueskyGathering, page: Listing, times: list[datetime])
     is_sorted = found.ask.hints.get("sort", "latest") == "latest"
     if is_sorted and any(found.is_old(when) for when in times):
         cursor = None
-    come = [when for when in times if when <= found.answer.received_at + AHEAD]
+    come = [when for when in times if when <= found.answer.received_at + CLOCK_TOLERANCE]
     head = _stamp(max(come)) if come and found.ask.progress.cursor is None else None
     return found.page(results=len(page.items), cursor=cursor, head=head, detail=detail)
 
@@ -173,7 +172,7 @@ def _stamp(when: datetime) -> str:
 
 def _quotes(found: BlueskyGathering) -> Page:
     page = listing(found.answer.body, "posts")
-    found.posts(page.items)
+    found.read_listed(page.items)
     cursor, detail = _next(found, page)
     return found.page(results=len(page.items), cursor=cursor, detail=detail)
 
@@ -189,9 +188,9 @@ def _status(found: BlueskyGathering) -> Page:
         raise ValueError("the status of another account")
     reason = None if status.active is not False else STATUSES.get(status.status or "")
     if reason is not None:
-        found.harvest.lose(Subject.USER, status.did, reason, is_stated=True)
+        found.mark_gone(Subject.USER, status.did, reason, is_stated=True)
         return msgspec.structs.replace(found.page(results=1), outcome=reason, detail=status.status or "")
-    found.harvest.add_user(User(id=status.did, key=status.did))
+    found.add_user(User(id=status.did, key=status.did))
     return found.page(results=1, detail=status.status or "")
 
 
@@ -204,11 +203,11 @@ def _repos(found: BlueskyGathering) -> Page:
                 raise ValueError("a repository without a DID")
             reason = STATUSES.get(status.status or "") if status.active is False else None
             if reason is not None:
-                found.harvest.lose(Subject.USER, status.did, reason, is_stated=True)
+                found.mark_gone(Subject.USER, status.did, reason, is_stated=True)
             else:
-                found.harvest.add_user(User(id=status.did, key=status.did))
+                found.add_user(User(id=status.did, key=status.did))
         except UNREADABLE as error:
-            found.lose(Subject.USER, raw, error)
+            found.quarantine_listed(Subject.USER, raw, error)
     cursor, detail = _next(found, page)
     return found.page(results=len(page.items), cursor=cursor, detail=detail)
 
@@ -220,9 +219,9 @@ def _trending(found: BlueskyGathering) -> Page:
         try:
             trend = _trends.read(raw)
             trends.append(Trend(trend.display_name or trend.topic, rank, volume=count(trend.post_count)))
-            found.users(bytes(actor) for actor in trend.actors)
+            found.read_users(bytes(actor) for actor in trend.actors)
         except UNREADABLE as error:
-            found.harvest.quarantine(Subject.WORD, raw, error)
+            found.quarantine(Subject.WORD, raw, error)
     return msgspec.structs.replace(found.page(results=len(items)), trends=tuple(trends))
 
 

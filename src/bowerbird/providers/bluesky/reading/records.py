@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from bowerbird.model import Media, Post, PostKind, Signal, User, tags_once
 from bowerbird.providers.bluesky.syntax import POST, AtUri, at_uri, is_did, record_uri, tid_time
-from bowerbird.providers.common.reading.items import Reader
-from bowerbird.providers.common.reading.times import iso
+from bowerbird.providers.items import Reader
+from bowerbird.providers.text import iso
 
 NETWORK_BEGAN = datetime(2022, 11, 1, tzinfo=UTC)
 """No post of the network can be older."""

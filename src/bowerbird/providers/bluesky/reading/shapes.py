@@ -21,8 +21,8 @@ from bowerbird.providers.bluesky.reading.records import (
     signals_in,
 )
 from bowerbird.providers.bluesky.syntax import REPOST, AtUri, at_uri, is_did, tid_time
-from bowerbird.providers.common.reading.items import UNREADABLE, Reader, count, is_there
-from bowerbird.providers.common.reading.times import iso
+from bowerbird.providers.items import UNREADABLE, Reader, count, is_there
+from bowerbird.providers.text import iso
 
 _NO_HANDLE = "handle.invalid"
 """What the AppView shows for a handle that does not lead back to the account."""

@@ -7,8 +7,7 @@ from msgspec import Raw, Struct
 
 from bowerbird.model import Outcome, Page, Subject
 from bowerbird.providers.bluesky.reading.gather import BlueskyGathering
-from bowerbird.providers.common.reading.items import UNREADABLE, Reader, is_there
-from bowerbird.providers.common.reading.parting import tree, written
+from bowerbird.providers.items import UNREADABLE, Reader, is_there, to_json, tree
 
 
 class _Answer(Struct):
@@ -47,12 +46,12 @@ def thread(found: BlueskyGathering) -> Page:
         try:
             node = _nodes.read(raw)
         except UNREADABLE as error:
-            found.lose(Subject.POST, raw, error)
+            found.quarantine_listed(Subject.POST, raw, error)
             continue
         if is_there(node.post):
             posts.append(bytes(node.post))
         waiting += [bytes(each) for each in (node.parent, *(node.replies or ())) if is_there(each)]
-    found.posts(posts)
+    found.read_listed(posts)
     return found.page(results=len(posts))
 
 
@@ -63,15 +62,15 @@ def _slowly(found: BlueskyGathering) -> Page:
     while waiting:
         node = waiting.pop()
         if isinstance(node, dict):
-            posts += [written(node["post"])] if node.get("post") else []
+            posts += [to_json(node["post"])] if node.get("post") else []
             replies = node.get("replies")
             waiting += [node.get("parent"), *(replies if isinstance(replies, list) else ())]
     if not posts:
         raise ValueError("a thread without a post")
-    found.posts(posts)
+    found.read_listed(posts)
     return found.page(results=len(posts))
 
 
 def _hidden(found: BlueskyGathering, reason: Outcome) -> Page:
-    found.harvest.lose(Subject.POST, found.ask.targets[0], reason)
+    found.mark_gone(Subject.POST, found.ask.targets[0], reason)
     return msgspec.structs.replace(found.page(results=0), outcome=reason, detail=reason.value)

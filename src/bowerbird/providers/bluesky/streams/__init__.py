@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bowerbird.model import Opening, Subscription
-from bowerbird.ports import Listener
+from bowerbird.providers.base import StreamReader
 from bowerbird.providers.bluesky.streams.channels import CHANNELS, FIREHOSE, JETSTREAM
 from bowerbird.providers.bluesky.streams.firehose import FirehoseListener
 from bowerbird.providers.bluesky.streams.jetstream import JetstreamListener
@@ -15,7 +15,7 @@ from bowerbird.providers.bluesky.streams.subscriptions import subscription
 __all__ = ["CHANNELS", "listener", "opened", "refused", "retuned", "subscription"]
 
 
-def listener(wanted: Subscription, opening: Opening, cursor: str | None, now: Now = None) -> Listener:
+def listener(wanted: Subscription, opening: Opening, cursor: str | None, now: Now = None) -> StreamReader:
     """Who understands the messages of the subscription's channel."""
     if wanted.channel == FIREHOSE:
         return FirehoseListener(wanted, cursor)

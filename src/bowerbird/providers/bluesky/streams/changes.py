@@ -19,7 +19,7 @@ from bowerbird.providers.bluesky.reading.records import (
 )
 from bowerbird.providers.bluesky.streams.telling import Telling
 from bowerbird.providers.bluesky.syntax import FOLLOW, POST, PROFILE, REPOST, AtUri, is_did, is_handle, is_record_key
-from bowerbird.providers.common.reading.items import UNREADABLE
+from bowerbird.providers.items import UNREADABLE
 
 _NO_HANDLE = "handle.invalid"
 _NO_RECORD = (b"", b"null")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zstandard
 
-from bowerbird.providers.common.reading.amounts import MESSAGE_VALUES, check_values
+from bowerbird.providers.page import MAX_MESSAGE_VALUES, check_values
 
 _MAGIC = b"\x37\xa4\x30\xec"
 _LARGEST_DICTIONARY = 1024 * 1024
@@ -41,7 +41,7 @@ class Unpacker:
     def text(self, message: bytes) -> bytes:
         """The message unpacked; raises ValueError for one that cannot be, or would be too large or of too many values."""
         text = message if self._unpack is None else self._unpacked(self._unpack, message)
-        if len(text) > MESSAGE_VALUES:
+        if len(text) > MAX_MESSAGE_VALUES:
             check_values(text)
         return text
 

@@ -19,8 +19,8 @@ from bowerbird.providers.bluesky.streams.notices import closed, informed, unread
 from bowerbird.providers.bluesky.streams.subscriptions import collections
 from bowerbird.providers.bluesky.streams.telling import Telling, listen
 from bowerbird.providers.bluesky.syntax import AtUri, is_did
-from bowerbird.providers.common.reading.items import UNREADABLE
-from bowerbird.providers.common.reading.times import iso
+from bowerbird.providers.items import UNREADABLE
+from bowerbird.providers.text import iso
 
 _MESSAGE, _ERROR = 1, -1
 

@@ -13,7 +13,7 @@ from bowerbird.providers.bluesky.streams.compression import Unpacker
 from bowerbird.providers.bluesky.streams.notices import unread
 from bowerbird.providers.bluesky.streams.telling import Telling
 from bowerbird.providers.bluesky.syntax import POST, REPOST, AtUri, is_did
-from bowerbird.providers.common.reading.items import UNREADABLE, Reader
+from bowerbird.providers.items import UNREADABLE, Reader
 
 _MAPPED = frozenset(MAPPED)
 _DATED = frozenset({POST, REPOST})

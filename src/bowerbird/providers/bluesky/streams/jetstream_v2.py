@@ -15,8 +15,8 @@ from bowerbird.providers.bluesky.streams.jetstream import Account, Identity
 from bowerbird.providers.bluesky.streams.notices import closed, informed, unread
 from bowerbird.providers.bluesky.streams.telling import Telling, listen
 from bowerbird.providers.bluesky.syntax import AtUri, is_did
-from bowerbird.providers.common.reading.items import UNREADABLE, Reader
-from bowerbird.providers.common.reading.times import iso
+from bowerbird.providers.items import UNREADABLE, Reader
+from bowerbird.providers.text import iso
 
 _MAPPED = frozenset(MAPPED)
 

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import msgspec
 
 from bowerbird.model import Answer, Opening, Outcome, Page, Request, Retuned, Subscription
+from bowerbird.providers import headers
 from bowerbird.providers.bluesky.reading.outcomes import outcome, said
 from bowerbird.providers.bluesky.streams import positions
 from bowerbird.providers.bluesky.streams.channels import FIREHOSE, JETSTREAM, JETSTREAM_V2
 from bowerbird.providers.bluesky.streams.compression import dictionary_id, is_dictionary
 from bowerbird.providers.bluesky.streams.subscriptions import chosen, collections, is_compressed
-from bowerbird.providers.common.reading import headers
 
 _PATHS = {
     JETSTREAM: "/subscribe",

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from bowerbird.model import Subscription, to_micros
 from bowerbird.providers.bluesky.streams.channels import CHANNELS, FIREHOSE
 from bowerbird.providers.bluesky.streams.subscriptions import NOW, OLDEST, chosen
-from bowerbird.providers.common.snowflakes import AHEAD
+from bowerbird.providers.page import CLOCK_TOLERANCE
 
 _CURSOR = re.compile(r"(\d{1,19})(?:@(\d{1,19}))?", re.ASCII)
 _REMEMBERED = 4096
@@ -59,7 +59,7 @@ def in_time(cursor: str | None, channel: str, now: Now) -> str | None:
 
 def latest(now: Now) -> int:
     """The latest time that an event can be of, by our own clock, which may be wrong by a day."""
-    return _NEVER if now is None else to_micros(now() + AHEAD)
+    return _NEVER if now is None else to_micros(now() + CLOCK_TOLERANCE)
 
 
 def kept(micros: int, now: Now) -> int:

@@ -11,7 +11,7 @@ from bowerbird.model import Subscription, to_micros
 from bowerbird.providers.bluesky.streams.channels import CHANNELS, FIREHOSE, MAPPED
 from bowerbird.providers.bluesky.streams.compression import is_dictionary
 from bowerbird.providers.bluesky.syntax import is_did, is_nsid
-from bowerbird.providers.common.reading.times import iso
+from bowerbird.providers.text import iso
 
 _MOST_COLLECTIONS, _MOST_DIDS = 100, 10_000
 _LARGEST_MESSAGE = 2**32 - 1

@@ -23,8 +23,8 @@ from bowerbird.model import (
     Subject,
     User,
 )
-from bowerbird.providers.common.reading.amounts import SetAside
-from bowerbird.providers.common.reading.items import shortened
+from bowerbird.providers.items import shortened
+from bowerbird.providers.page import Quarantine
 
 
 class Numbered(Protocol):
@@ -51,7 +51,7 @@ class _Draft(Struct):
     ended: dict[tuple[str, str], RelationEnd] = field(default_factory=dict)
     gone: dict[str, Gone] = field(default_factory=dict)
     """By key: a DID is never an at-uri."""
-    broken: SetAside = field(default_factory=SetAside)
+    broken: Quarantine = field(default_factory=Quarantine)
 
     def page(self) -> Page | None:
         """The page, unless it is empty."""

@@ -8,29 +8,28 @@ from datetime import datetime
 import msgspec
 
 from bowerbird.model import Outcome, Post, PostKind, Subject, User
-from bowerbird.providers.common.reading.gathering import Gathering
-from bowerbird.providers.common.reading.items import UNREADABLE, is_there, without
-from bowerbird.providers.common.snowflakes import FLAKES
+from bowerbird.providers.items import UNREADABLE, is_there, without
+from bowerbird.providers.page import SNOWFLAKES, PageBuilder
 from bowerbird.providers.twitter_v1.reading.shapes import NETWORK_PREFIX, Tweet, accounts, post_of, repost_of, tweets, user_of
 
 
-class TwitterGathering(Gathering):
+class TwitterGathering(PageBuilder):
     """Users and tweets, with what they pass on or quote."""
 
     id_names = ("id_str", "id")
 
     def latest_key(self, at: datetime) -> int | None:
-        return int(FLAKES.key_at(at))
+        return int(SNOWFLAKES.key_at(at))
 
-    def user(self, raw: bytes) -> User:
-        known = self.harvest.authors.get(raw)
+    def read_user(self, raw: bytes) -> User:
+        known = self.authors.get(raw)
         if known is not None:
             return known
         account = accounts.read(raw)
         user = user_of(account, without(raw, account.status))
         if is_there(account.status) and not user.is_protected:
             user = self._with_newest(user, bytes(account.status))
-        self.harvest.authors[raw] = user = self.harvest.add_user(user)
+        self.authors[raw] = user = self.add_user(user)
         return user
 
     def _with_newest(self, user: User, raw: bytes) -> User:
@@ -38,13 +37,13 @@ class TwitterGathering(Gathering):
         try:
             newest = self.post(tweets.read(raw), raw, author=user.id)
         except UNREADABLE as error:
-            self.harvest.quarantine(Subject.POST, raw, error)
+            self.quarantine(Subject.POST, raw, error)
             return user
         return msgspec.structs.replace(user, newest_post_at=newest.created_at)
 
-    def posts(self, raws: Iterable[bytes]) -> list[str]:
+    def read_listed(self, raws: Iterable[bytes]) -> list[str]:
         """Maps what is new to us and answers the ids of everything listed that has one."""
-        return self.listed(raws, tweets.read, self.tell)
+        return self.read_posts(raws, tweets.read, self.tell)
 
     def tell(self, tweet: Tweet, raw: bytes) -> None:
         """One tweet that stands by itself; raises one of `UNREADABLE` when it cannot be mapped."""
@@ -53,37 +52,37 @@ class TwitterGathering(Gathering):
 
     def _is_hidden(self, tweet: Tweet) -> bool:
         """Whether only our token may see the post: such posts are never kept."""
-        if not self.user(bytes(tweet.user)).is_protected:
+        if not self.read_user(bytes(tweet.user)).is_protected:
             return False
         if self.facet.subject is Subject.POST and tweet.key in self.ask.targets:
-            self.harvest.lose(Subject.POST, tweet.key, Outcome.PROTECTED)
+            self.mark_gone(Subject.POST, tweet.key, Outcome.PROTECTED)
         return True
 
     def post(self, tweet: Tweet, raw: bytes, *, author: str | None = None, depth: int = 0) -> Post:
         """The tweet, and what it passes on or quotes as posts of their own."""
-        author = author or self.user(bytes(tweet.user)).id
+        author = author or self.read_user(bytes(tweet.user)).id
         if is_there(tweet.retweeted_status):
             original = self._nested(bytes(tweet.retweeted_status), depth)
             # What the original quotes stands in the original too.
-            own = self.harvest.carrying(without(raw, tweet.quoted_status), tweet.retweeted_status, original)
-            return self.harvest.add_post(repost_of(tweet, author, original, own), is_along=depth > 0)
+            own = self.own_payload(without(raw, tweet.quoted_status), tweet.retweeted_status, original)
+            return self.add_post(repost_of(tweet, author, original, own), is_along=depth > 0)
         post = post_of(tweet, author, raw)
         if is_there(tweet.quoted_status):
             post = self._quoting(post, tweet.quoted_status, depth)
-        return self.harvest.add_post(post, is_along=depth > 0)
+        return self.add_post(post, is_along=depth > 0)
 
     def _quoting(self, post: Post, quoted: msgspec.Raw, depth: int) -> Post:
         """The post with what it shows as quoted: named as such, where the server does not do that besides."""
         try:
             shown = self._nested(bytes(quoted), depth)
         except UNREADABLE as error:
-            self.harvest.quarantine(Subject.POST, bytes(quoted), error)
+            self.quarantine(Subject.POST, bytes(quoted), error)
             return msgspec.structs.replace(post, raw=without(post.raw, quoted))
         if post.quote_of is None:
             kind = PostKind.QUOTE if post.kind is PostKind.POST else post.kind
             post = msgspec.structs.replace(post, quote_of=shown, kind=kind)
         named = shown if post.quote_of == shown else None
-        return msgspec.structs.replace(post, raw=self.harvest.carrying(post.raw, quoted, named))
+        return msgspec.structs.replace(post, raw=self.own_payload(post.raw, quoted, named))
 
     def _nested(self, raw: bytes, depth: int) -> str:
         """The id of a post within a post; within a profile's newest post it comes without an author, and is only named."""

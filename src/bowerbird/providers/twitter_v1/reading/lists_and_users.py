@@ -5,9 +5,9 @@ from __future__ import annotations
 from msgspec import Raw, Struct
 
 from bowerbird.model import Subject, User, UserList
-from bowerbird.providers.common.reading.items import UNREADABLE, Reader, count
-from bowerbird.providers.common.reading.times import classic
-from bowerbird.providers.common.snowflakes import is_number
+from bowerbird.providers.items import UNREADABLE, Reader, count
+from bowerbird.providers.page import is_number
+from bowerbird.providers.text import classic
 from bowerbird.providers.twitter_v1.reading.gather import TwitterGathering
 from bowerbird.providers.twitter_v1.reading.shapes import NETWORK_PREFIX
 
@@ -43,19 +43,19 @@ def lists_of(found: TwitterGathering, raws: list[bytes]) -> tuple[UserList, ...]
             if item.mode != "private":
                 mapped[item.key] = _mapped(item, _owner(found, item))
         except UNREADABLE as error:
-            found.harvest.quarantine(Subject.WORD, raw, error)
+            found.quarantine(Subject.WORD, raw, error)
     return tuple(mapped.values())
 
 
 def bare_users(found: TwitterGathering, keys: list[str]) -> None:
     """Accounts of which only the id is told."""
     for key in keys:
-        found.harvest.add_user(User(id=NETWORK_PREFIX + key, key=key))
+        found.add_user(User(id=NETWORK_PREFIX + key, key=key))
 
 
 def _owner(found: TwitterGathering, item: _List) -> str | None:
     raw = bytes(item.user)
-    return found.user(raw).key if raw not in (b"", b"null") else None
+    return found.read_user(raw).key if raw not in (b"", b"null") else None
 
 
 def _mapped(item: _List, owner: str | None) -> UserList:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from msgspec import Struct
 
 from bowerbird.model import Answer, Outcome
-from bowerbird.providers.common.reading.amounts import check_values
-from bowerbird.providers.common.reading.items import UNREADABLE, Reader, shortened
-from bowerbird.providers.common.reading.statuses import unexplained
+from bowerbird.providers.headers import unexplained
+from bowerbird.providers.items import UNREADABLE, Reader, shortened
+from bowerbird.providers.page import check_values
 
 UNKNOWN_PATH = 34
 """The code of a list that is not there, and of a route that is not there."""

@@ -8,11 +8,10 @@ import msgspec
 from msgspec import Raw, Struct
 
 from bowerbird.model import Answer, Ask, Facet, Gone, Member, Outcome, Page, ReactionKind, Subject
-from bowerbird.providers.common.asking.paths import page_size
-from bowerbird.providers.common.reading import headers
-from bowerbird.providers.common.reading.gathering import REPEATED, read_page
-from bowerbird.providers.common.reading.items import Reader, an_object, listed
-from bowerbird.providers.common.snowflakes import below, is_number, oldest, order
+from bowerbird.providers import headers
+from bowerbird.providers.base import page_size
+from bowerbird.providers.items import Reader, an_object, listed
+from bowerbird.providers.page import REPEATED, is_number, key_before, key_order, oldest_key, read_page
 from bowerbird.providers.twitter_v1.reading.gather import TwitterGathering
 from bowerbird.providers.twitter_v1.reading.lists_and_users import bare_users, lists_of
 from bowerbird.providers.twitter_v1.reading.outcomes import NONE_MATCHES, UNKNOWN_PATH, Verdict, verdict
@@ -76,28 +75,28 @@ def _refused(ask: Ask, facet: Facet, judged: Verdict) -> Page:
 
 def _profiles(found: TwitterGathering) -> Page:
     raws = listed(found.answer.body)
-    users = found.users(raws)
+    users = found.read_users(raws)
     keys = {user.key for user in users} | {f"@{(user.handle or '').casefold()}" for user in users}
     return _batch(found, keys, len(raws))
 
 
 def _posts(found: TwitterGathering) -> Page:
     raws = listed(found.answer.body)
-    return _batch(found, set(found.posts(raws)), len(raws))
+    return _batch(found, set(found.read_listed(raws)), len(raws))
 
 
 def _batch(found: TwitterGathering, keys: set[str], results: int) -> Page:
-    found.lose_missing(keys)
+    found.mark_missing(keys)
     return found.page(results=results)
 
 
 def _profile(found: TwitterGathering) -> Page:
-    found.users([an_object(found.answer.body)])
+    found.read_users([an_object(found.answer.body)])
     return _single(found)
 
 
 def _post(found: TwitterGathering) -> Page:
-    found.posts([an_object(found.answer.body)])
+    found.read_listed([an_object(found.answer.body)])
     return _single(found)
 
 
@@ -110,14 +109,16 @@ def _single(found: TwitterGathering) -> Page:
 
 def _relation_ids(found: TwitterGathering) -> Page:
     page = _id_pages.read(found.answer.body)
-    keys = found.numbers(page.ids)
+    keys = found.read_ids(page.ids)
     cursor, detail = _next(found, page)
-    return msgspec.structs.replace(found.page(results=len(page.ids), cursor=cursor, detail=detail), relations=found.edges(keys))
+    return msgspec.structs.replace(
+        found.page(results=len(page.ids), cursor=cursor, detail=detail), relations=found.relations(keys)
+    )
 
 
 def _reposters(found: TwitterGathering) -> Page:
     page = _id_pages.read(found.answer.body)
-    keys = found.numbers(page.ids)
+    keys = found.read_ids(page.ids)
     bare_users(found, keys)
     cursor, detail = _next(found, page)
     whole = found.page(results=len(page.ids), cursor=cursor, detail=detail)
@@ -133,15 +134,15 @@ def _lists(found: TwitterGathering) -> Page:
 
 def _relation_users(found: TwitterGathering) -> Page:
     page = _user_pages.read(found.answer.body)
-    keys = [user.key for user in found.users(bytes(raw) for raw in page.users)]
+    keys = [user.key for user in found.read_users(bytes(raw) for raw in page.users)]
     cursor, detail = _next(found, page)
-    edges = found.edges((*keys, *sorted(found.lost_keys)))
+    edges = found.relations((*keys, *sorted(found.lost_keys)))
     return msgspec.structs.replace(found.page(results=len(page.users), cursor=cursor, detail=detail), relations=edges)
 
 
 def _members(found: TwitterGathering) -> Page:
     page = _user_pages.read(found.answer.body)
-    users = found.users(bytes(raw) for raw in page.users)
+    users = found.read_users(bytes(raw) for raw in page.users)
     cursor, detail = _next(found, page)
     key = found.ask.targets[0]
     # Asked by owner and slug, the answer does not tell the list's id.
@@ -161,7 +162,7 @@ def _next(found: TwitterGathering, page: _Ids | _Users | _Lists) -> tuple[str | 
 
 def _timeline(found: TwitterGathering) -> Page:
     raws = listed(found.answer.body)
-    keys = found.posts(raws)
+    keys = found.read_listed(raws)
     cursor, detail = _older(found, keys, len(raws))
     return found.page(results=len(raws), cursor=cursor, head=_head(found, keys), detail=detail)
 
@@ -174,15 +175,15 @@ def _head(found: TwitterGathering, keys: list[str]) -> str | None:
 
 
 def _older(found: TwitterGathering, keys: list[str], results: int) -> tuple[str | None, str]:
-    """The position below the oldest post; None when the known posts are reached, or the end, or the cap."""
+    """The position key_before the oldest_key post; None when the known posts are reached, or the end, or the cap."""
     before, listed_before = split(found.ask.progress.cursor)
     seen, known = listed_before + results, found.ask.progress.newest
-    last = oldest((*keys, *filter(is_number, found.lost_keys)))
-    is_reached = known is not None and found.facet.is_incremental and last is not None and order(last) <= order(known)
+    last = oldest_key((*keys, *filter(is_number, found.lost_keys)))
+    is_reached = known is not None and found.facet.is_incremental and last is not None and key_order(last) <= key_order(known)
     if last is None or is_reached or _is_whole(found, results, seen):
         return None, ""
-    position = below(last)
-    if before is not None and order(position) >= order(before):
+    position = key_before(last)
+    if before is not None and key_order(position) >= key_order(before):
         return None, REPEATED
     return joined(position, seen), ""
 
@@ -196,19 +197,19 @@ def _is_whole(found: TwitterGathering, results: int, seen: int) -> bool:
     if found.facet.name != "timeline" or not is_short or found.ask.progress.newest is not None:
         return False
     target = found.ask.targets[0].removeprefix("@").casefold()
-    authors = [user for user in found.harvest.users.values() if target in (user.key, (user.handle or "").casefold())]
+    authors = [user for user in found.users.values() if target in (user.key, (user.handle or "").casefold())]
     return any(user.posts is not None and seen >= user.posts for user in authors)
 
 
 def _reposts(found: TwitterGathering) -> Page:
     raws = listed(found.answer.body)
-    found.posts(raws)
+    found.read_listed(raws)
     return found.page(results=len(raws))
 
 
 def _search(found: TwitterGathering) -> Page:
     page = _found.read(found.answer.body)
-    keys = found.posts(bytes(raw) for raw in page.statuses)
+    keys = found.read_listed(bytes(raw) for raw in page.statuses)
     results = len(page.statuses)
     has_more = page.search_metadata is not None and page.search_metadata.next_results is not None
     cursor, detail = _older(found, keys, results) if has_more else (None, "")
@@ -217,7 +218,7 @@ def _search(found: TwitterGathering) -> Page:
 
 def _people(found: TwitterGathering) -> Page:
     raws = listed(found.answer.body)
-    found.users(raws)
+    found.read_users(raws)
     number = found.ask.progress.cursor or "1"
     size, cap = page_size(found.ask, found.facet), found.facet.total_results or 0
     has_more = len(raws) >= size and is_number(number) and int(number) * size < cap

@@ -8,9 +8,8 @@ import math
 from msgspec import Raw, Struct
 
 from bowerbird.model import Media, Place, Post, PostKind, User, tags_once
-from bowerbird.providers.common.reading.items import Reader, count
-from bowerbird.providers.common.reading.markup import source_of
-from bowerbird.providers.common.reading.times import classic
+from bowerbird.providers.items import Reader, count
+from bowerbird.providers.text import classic, source_of
 
 NETWORK_PREFIX = "x:"
 _FARTHEST = 14 * 3600

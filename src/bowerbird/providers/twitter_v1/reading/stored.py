@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bowerbird.model import KeptItem, Post, User
-from bowerbird.providers.common.reading.items import is_there
-from bowerbird.providers.common.x_family import is_classic
+from bowerbird.providers.items import is_there
 from bowerbird.providers.twitter_v1.reading.shapes import accounts, post_of, repost_of, tweets, user_of
+from bowerbird.providers.x_shared import is_classic
 
 
 def stored_user(kept: KeptItem) -> User | None:

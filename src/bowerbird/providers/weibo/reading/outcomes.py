@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 from bowerbird.model import Answer, Outcome
-from bowerbird.providers.common.reading.items import UNREADABLE, Reader, shortened
-from bowerbird.providers.common.reading.statuses import unexplained
+from bowerbird.providers.headers import unexplained
+from bowerbird.providers.items import UNREADABLE, Reader, shortened
 
 ADDRESS_LIMIT, USER_LIMIT, SPECIAL_LIMIT = 10022, 10023, 10024
 

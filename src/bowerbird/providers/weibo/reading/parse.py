@@ -8,10 +8,9 @@ import msgspec
 from msgspec import Raw, Struct
 
 from bowerbird.model import Answer, Ask, Facet, Gone, Outcome, Page, Relation, RelationKind, Subject
-from bowerbird.providers.common.reading import headers
-from bowerbird.providers.common.reading.gathering import REPEATED, read_page
-from bowerbird.providers.common.reading.items import Reader, an_object, listed
-from bowerbird.providers.common.snowflakes import below, is_number, oldest, order
+from bowerbird.providers import headers
+from bowerbird.providers.items import Reader, an_object, listed
+from bowerbird.providers.page import REPEATED, is_number, key_before, key_order, oldest_key, read_page
 from bowerbird.providers.weibo.reading import readings
 from bowerbird.providers.weibo.reading.gather import WeiboGathering
 from bowerbird.providers.weibo.reading.outcomes import Verdict, verdict
@@ -84,17 +83,17 @@ def _limits(found: WeiboGathering) -> Page:
 
 def _profiles(found: WeiboGathering) -> Page:
     raws = [bytes(raw) for raw in _user_pages.read(found.answer.body).users]
-    return _batch(found, {user.key for user in found.users(raws)}, len(raws))
+    return _batch(found, {user.key for user in found.read_users(raws)}, len(raws))
 
 
 def _counts(found: WeiboGathering) -> Page:
     raws = listed(found.answer.body)
-    return _batch(found, {user.key for user in found.users(raws)}, len(raws))
+    return _batch(found, {user.key for user in found.read_users(raws)}, len(raws))
 
 
 def _posts(found: WeiboGathering) -> Page:
     raws = [bytes(raw) for raw in _status_pages.read(found.body).statuses]
-    return _batch(found, set(found.posts(raws)), len(raws))
+    return _batch(found, set(found.read_listed(raws)), len(raws))
 
 
 def _comment_batch(found: WeiboGathering) -> Page:
@@ -103,17 +102,17 @@ def _comment_batch(found: WeiboGathering) -> Page:
 
 
 def _batch(found: WeiboGathering, keys: set[str], results: int) -> Page:
-    found.lose_missing(keys)
+    found.mark_missing(keys)
     return found.page(results=results)
 
 
 def _profile(found: WeiboGathering) -> Page:
-    found.users([an_object(found.answer.body)])
+    found.read_users([an_object(found.answer.body)])
     return _single(found)
 
 
 def _post(found: WeiboGathering) -> Page:
-    found.posts([an_object(found.answer.body)])
+    found.read_listed([an_object(found.answer.body)])
     return _single(found)
 
 
@@ -128,7 +127,7 @@ def _single(found: WeiboGathering) -> Page:
 
 def _relation_ids(found: WeiboGathering) -> Page:
     page = _id_pages.read(found.answer.body)
-    edges = found.edges(found.numbers(page.ids))
+    edges = found.relations(found.read_ids(page.ids))
     cursor, detail = _next(found, page.next_cursor, len(page.ids))
     return msgspec.structs.replace(found.page(results=len(page.ids), cursor=cursor, detail=detail), relations=edges)
 
@@ -136,7 +135,7 @@ def _relation_ids(found: WeiboGathering) -> Page:
 def _mutuals(found: WeiboGathering) -> Page:
     """Both follow each other: two relations for each id."""
     page, target = _id_pages.read(found.answer.body), found.ask.targets[0]
-    pairs = [pair for key in found.numbers(page.ids) for pair in ((key, target), (target, key))]
+    pairs = [pair for key in found.read_ids(page.ids) for pair in ((key, target), (target, key))]
     edges = tuple(Relation(RelationKind.FOLLOW, *pair) for pair in pairs)
     whole = found.page(results=len(page.ids), cursor=_numbered(found, len(page.ids)))
     return msgspec.structs.replace(whole, relations=edges)
@@ -144,9 +143,9 @@ def _mutuals(found: WeiboGathering) -> Page:
 
 def _relation_users(found: WeiboGathering) -> Page:
     page = _user_pages.read(found.answer.body)
-    keys = [user.key for user in found.users(bytes(raw) for raw in page.users)]
+    keys = [user.key for user in found.read_users(bytes(raw) for raw in page.users)]
     cursor, detail = _next(found, page.next_cursor, len(page.users))
-    edges = found.edges((*keys, *sorted(filter(is_number, found.lost_keys))))
+    edges = found.relations((*keys, *sorted(filter(is_number, found.lost_keys))))
     return msgspec.structs.replace(found.page(results=len(page.users), cursor=cursor, detail=detail), relations=edges)
 
 
@@ -158,19 +157,19 @@ def _next(found: WeiboGathering, told: Cursor, results: int) -> tuple[str | None
         raise ValueError("a position that cannot be used")
     if cursor == "0" or (cap is not None and seen + results >= cap):
         return None, ""
-    if order(cursor) <= order(before or "0"):
+    if key_order(cursor) <= key_order(before or "0"):
         return None, REPEATED
     return joined(cursor, seen + results), ""
 
 
 def _timeline(found: WeiboGathering) -> Page:
     page = _status_pages.read(found.body)
-    return _descending(found, found.posts(bytes(raw) for raw in page.statuses), len(page.statuses), page.total_number)
+    return _descending(found, found.read_listed(bytes(raw) for raw in page.statuses), len(page.statuses), page.total_number)
 
 
 def _reposts(found: WeiboGathering) -> Page:
     page = _repost_pages.read(found.body)
-    return _descending(found, found.posts(bytes(raw) for raw in page.reposts), len(page.reposts), page.total_number)
+    return _descending(found, found.read_listed(bytes(raw) for raw in page.reposts), len(page.reposts), page.total_number)
 
 
 def _thread(found: WeiboGathering) -> Page:
@@ -180,35 +179,35 @@ def _thread(found: WeiboGathering) -> Page:
 
 def _descending(found: WeiboGathering, keys: list[str], results: int, total: int | None) -> Page:
     numbered = (*keys, *filter(is_number, found.lost_keys))
-    cursor, detail = _older(found, oldest(numbered), results, total)
+    cursor, detail = _older(found, oldest_key(numbered), results, total)
     # Quarantined items count as seen, or they would come again with every visit.
     head = found.newest(numbered) if found.ask.progress.cursor is None else None
     return found.page(results=results, cursor=cursor, head=head, detail=detail)
 
 
 def _older(found: WeiboGathering, last: str | None, results: int, total: int | None) -> tuple[str | None, str]:
-    """The position below the oldest item; None when the known ones are reached, or the end, or the cap."""
+    """The position key_before the oldest_key item; None when the known ones are reached, or the end, or the cap."""
     before, listed_before = split(found.ask.progress.cursor)
     seen, known, cap = listed_before + results, found.ask.progress.newest, found.facet.total_results
     is_whole = before is None and total is not None and results >= total
-    is_reached = known is not None and last is not None and order(last) <= order(known)
+    is_reached = known is not None and last is not None and key_order(last) <= key_order(known)
     if last is None or is_whole or is_reached or (cap is not None and seen >= cap):
         return None, ""
-    position = below(last)
-    if before is not None and order(position) >= order(before):
+    position = key_before(last)
+    if before is not None and key_order(position) >= key_order(before):
         return None, REPEATED
     return joined(position, seen), ""
 
 
 def _search(found: WeiboGathering) -> Page:
     page = _status_pages.read(found.body)
-    found.posts(bytes(raw) for raw in page.statuses)
+    found.read_listed(bytes(raw) for raw in page.statuses)
     return found.page(results=len(page.statuses), cursor=_numbered(found, len(page.statuses)))
 
 
 def _public(found: WeiboGathering) -> Page:
     page = _status_pages.read(found.body)
-    found.posts(bytes(raw) for raw in page.statuses)
+    found.read_listed(bytes(raw) for raw in page.statuses)
     return found.page(results=len(page.statuses))
 
 
@@ -222,7 +221,7 @@ def _numbered(found: WeiboGathering, results: int) -> str | None:
 
 def _people(found: WeiboGathering) -> Page:
     raws = listed(found.answer.body)
-    found.users(raws)
+    found.read_users(raws)
     return found.page(results=len(raws))
 
 

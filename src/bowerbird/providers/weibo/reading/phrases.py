@@ -8,8 +8,8 @@ from typing import Any
 from msgspec import Raw, Struct
 
 from bowerbird.model import Subject, Trend, UserTag
-from bowerbird.providers.common.reading.items import UNREADABLE, Reader, count
-from bowerbird.providers.common.snowflakes import is_number
+from bowerbird.providers.items import UNREADABLE, Reader, count
+from bowerbird.providers.page import is_number
 from bowerbird.providers.weibo.reading.gather import WeiboGathering
 
 
@@ -47,7 +47,7 @@ def user_tags_of(found: WeiboGathering, raws: Iterable[bytes]) -> tuple[UserTag,
             if not is_number(str(user.id)):
                 raise ValueError("an id is not a number")
         except UNREADABLE as error:
-            found.lose(Subject.USER, raw, error)
+            found.quarantine_listed(Subject.USER, raw, error)
             continue
         tags += [tag for each in user.tags for tag in _of(found, str(user.id), bytes(each))]
     return tuple(tags)
@@ -61,7 +61,7 @@ def _of(found: WeiboGathering, user: str, raw: bytes) -> list[UserTag]:
         if not tags:
             raise ValueError("no tag in it")
     except UNREADABLE as error:
-        found.harvest.quarantine(Subject.USER, raw, error)
+        found.quarantine(Subject.USER, raw, error)
         return []
     return tags
 
@@ -84,7 +84,7 @@ def trends_of(found: WeiboGathering) -> tuple[Trend, ...]:
         try:
             trend = _trend.read(bytes(raw))
         except UNREADABLE as error:
-            found.harvest.quarantine(Subject.WORD, bytes(raw), error)
+            found.quarantine(Subject.WORD, bytes(raw), error)
             continue
         trends.append(Trend(trend.name, len(trends) + 1, volume=count(trend.amount)))
     return tuple(trends)

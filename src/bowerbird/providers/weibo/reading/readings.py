@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from bowerbird.model import EPOCH, Answer, Facet, Limit, Reading
-from bowerbird.providers.common.reading import headers
-from bowerbird.providers.common.reading.items import Reader
-from bowerbird.providers.common.reading.times import iso
+from bowerbird.providers import headers
+from bowerbird.providers.items import Reader
+from bowerbird.providers.text import iso
 from bowerbird.providers.weibo.reading.outcomes import ADDRESS_LIMIT, USER_LIMIT
 
 _BEIJING = timedelta(hours=8)

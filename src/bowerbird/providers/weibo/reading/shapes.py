@@ -10,10 +10,9 @@ from datetime import UTC, datetime, timedelta
 from msgspec import Raw, Struct, field
 
 from bowerbird.model import Media, Place, Post, PostKind, User, tags_once
-from bowerbird.providers.common.reading.items import UNREADABLE, Reader, count, is_there
-from bowerbird.providers.common.reading.markup import source_of
-from bowerbird.providers.common.reading.times import classic
-from bowerbird.providers.common.snowflakes import is_number
+from bowerbird.providers.items import UNREADABLE, Reader, count, is_there
+from bowerbird.providers.page import is_number
+from bowerbird.providers.text import classic, source_of
 from bowerbird.providers.weibo.ids import made_at, to_mid
 
 NETWORK_PREFIX = "weibo:"

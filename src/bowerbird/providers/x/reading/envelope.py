@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 from msgspec import Raw, Struct
 
-from bowerbird.providers.common.reading.headers import usable
-from bowerbird.providers.common.reading.items import an_object, decoded, is_there, listed
+from bowerbird.providers.headers import usable
+from bowerbird.providers.items import an_object, decoded, is_there, listed
 
 
 class _Includes(Struct):

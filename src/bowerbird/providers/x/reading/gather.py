@@ -7,9 +7,8 @@ from datetime import datetime
 from typing import TypeVar
 
 from bowerbird.model import Answer, Ask, Facet, Outcome, Post, Subject, User
-from bowerbird.providers.common.reading.gathering import Gathering
-from bowerbird.providers.common.reading.items import UNREADABLE, Reader
-from bowerbird.providers.common.snowflakes import FLAKES
+from bowerbird.providers.items import UNREADABLE, Reader
+from bowerbird.providers.page import SNOWFLAKES, PageBuilder
 from bowerbird.providers.x.ids import PREFIX, is_key, key
 from bowerbird.providers.x.reading.envelope import Envelope, opened
 from bowerbird.providers.x.reading.mapping import Joined, post_of, user_of
@@ -32,7 +31,7 @@ NOBODY = PREFIX + "0"
 """The author of posts in answers that tell no authors at all, as recordings of calls without `author_id` have them."""
 
 
-class XGathering(Gathering):
+class XGathering(PageBuilder):
     """Users and posts; a post's author, media, place and what it refers to come apart from it."""
 
     def __init__(self, ask: Ask, facet: Facet, answer: Answer) -> None:
@@ -60,46 +59,46 @@ class XGathering(Gathering):
             try:
                 yield reader.read(raw)
             except UNREADABLE as error:
-                self.harvest.quarantine(Subject.POST, raw, error)
+                self.quarantine(Subject.POST, raw, error)
 
     def latest_key(self, at: datetime) -> int | None:
-        return int(FLAKES.key_at(at))
+        return int(SNOWFLAKES.key_at(at))
 
-    def user(self, raw: bytes) -> User:
-        return self.harvest.add_user(user_of(accounts.read(raw), raw))
+    def read_user(self, raw: bytes) -> User:
+        return self.add_user(user_of(accounts.read(raw), raw))
 
     def tell(self, tweet: Tweet, raw: bytes) -> None:
         """A post that comes alone, with what came along; raises one of `UNREADABLE` when it cannot be mapped."""
         self._come_along()
         self._post(tweet, raw)
 
-    def posts(self, raws: Iterable[bytes]) -> list[str]:
+    def read_listed(self, raws: Iterable[bytes]) -> list[str]:
         """Maps what is new to us and answers the ids of everything listed that has one."""
         self._come_along()
-        return self.listed(raws, tweets.read, self._post)
+        return self.read_posts(raws, tweets.read, self._post)
 
     def _come_along(self) -> None:
         """Authors first: whether a post may be kept depends on them. What is lost here was not asked for itself."""
         for raw in self.envelope.users:
             try:
-                self.user(raw)
+                self.read_user(raw)
             except UNREADABLE as error:
-                self.harvest.quarantine(Subject.USER, raw, error)
+                self.quarantine(Subject.USER, raw, error)
         for raw in self.envelope.posts:
             try:
                 self._post(tweets.read(raw), raw, is_along=True)
             except UNREADABLE as error:
-                self.harvest.quarantine(Subject.POST, raw, error)
+                self.quarantine(Subject.POST, raw, error)
 
     def _post(self, tweet: Tweet, raw: bytes, *, is_along: bool = False) -> Post | None:
         """The post, unless only our token may see it: such posts are never kept."""
         author = self._author(tweet)
-        known = self.harvest.users.get(author)
+        known = self.users.get(author)
         if known is not None and known.is_protected:
             if self.facet.subject is Subject.POST and tweet.key in self.ask.targets:
-                self.harvest.lose(Subject.POST, tweet.key, Outcome.PROTECTED)
+                self.mark_gone(Subject.POST, tweet.key, Outcome.PROTECTED)
             return None
-        return self.harvest.add_post(post_of(tweet, author, raw, self.joined), is_along=is_along)
+        return self.add_post(post_of(tweet, author, raw, self.joined), is_along=is_along)
 
     def _author(self, tweet: Tweet) -> str:
         if tweet.author_id is not None:
@@ -120,4 +119,4 @@ class XGathering(Gathering):
             named = [handles.get(name, name) for name in sorted(each.names)]
             for name in named:
                 if is_key(name) or name.startswith("@"):
-                    self.harvest.lose(subject, name, reason)
+                    self.mark_gone(subject, name, reason)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from bowerbird.model import Member, Page, Subject, UserList, Volume
-from bowerbird.providers.common.reading.gathering import REPEATED
-from bowerbird.providers.common.reading.items import UNREADABLE, count
-from bowerbird.providers.common.reading.times import iso
+from bowerbird.providers.items import UNREADABLE, count
+from bowerbird.providers.page import REPEATED
+from bowerbird.providers.text import iso
 from bowerbird.providers.x.ids import PREFIX, is_key, key
 from bowerbird.providers.x.reading.gather import XGathering
 from bowerbird.providers.x.reading.shapes import OwnList, Stretch, own_lists, stretches
@@ -22,7 +22,7 @@ def lists(found: XGathering) -> Page:
             if not item.private:
                 mapped[key(item.id)] = _list(item, found.ask.targets[0])
         except UNREADABLE as error:
-            found.harvest.quarantine(Subject.WORD, raw, error)
+            found.quarantine(Subject.WORD, raw, error)
     page = found.page(results=len(found.envelope.data), cursor=_token(found), detail=_detail(found))
     return msgspec.structs.replace(page, lists=tuple(mapped.values()))
 
@@ -42,7 +42,7 @@ def volumes(found: XGathering) -> Page:
         try:
             counted.append(_volume(stretches.read(raw), found.ask.targets[0]))
         except UNREADABLE as error:
-            found.harvest.quarantine(Subject.WORD, raw, error)
+            found.quarantine(Subject.WORD, raw, error)
     page = found.page(results=len(found.envelope.data), cursor=_token(found), detail=_detail(found))
     return msgspec.structs.replace(page, volumes=tuple(counted))
 

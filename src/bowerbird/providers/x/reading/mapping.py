@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 from bowerbird.model import Media, Place, Poll, PollOption, Post, PostKind, User, tags_once
-from bowerbird.providers.common.reading.items import count
-from bowerbird.providers.common.reading.times import iso
+from bowerbird.providers.items import count
+from bowerbird.providers.text import iso
 from bowerbird.providers.x.ids import PREFIX, global_id, is_doubtful, is_key, taken_in
 from bowerbird.providers.x.reading.shapes import Account, Attachment, Ballot, Entities, Location, Tweet, Url, Withheld
 

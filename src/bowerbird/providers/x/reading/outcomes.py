@@ -8,9 +8,9 @@ import msgspec
 from msgspec import Struct
 
 from bowerbird.model import Answer, Outcome, Subject
-from bowerbird.providers.common.reading.amounts import check_values
-from bowerbird.providers.common.reading.items import UNREADABLE, Reader, shortened
-from bowerbird.providers.common.reading.statuses import unexplained
+from bowerbird.providers.headers import unexplained
+from bowerbird.providers.items import UNREADABLE, Reader, shortened
+from bowerbird.providers.page import check_values
 
 _BY_STATUS = {
     401: Outcome.BAD_TOKEN,

@@ -7,10 +7,9 @@ from collections.abc import Callable
 import msgspec
 
 from bowerbird.model import Answer, Ask, Facet, Gone, Outcome, Page, ReactionKind, Subject, Trend
-from bowerbird.providers.common.reading import headers
-from bowerbird.providers.common.reading.gathering import REPEATED, read_page
-from bowerbird.providers.common.reading.items import UNREADABLE, count, shortened
-from bowerbird.providers.common.snowflakes import oldest, order
+from bowerbird.providers import headers
+from bowerbird.providers.items import UNREADABLE, count, shortened
+from bowerbird.providers.page import REPEATED, key_order, oldest_key, read_page
 from bowerbird.providers.x.billing import billed
 from bowerbird.providers.x.ids import is_key
 from bowerbird.providers.x.reading.gather import XGathering
@@ -65,12 +64,12 @@ def _unexplained(found: XGathering) -> Outcome:
 
 
 def _batch_of_users(found: XGathering) -> Page:
-    found.users(found.envelope.data)
+    found.read_users(found.envelope.data)
     return _batch(found)
 
 
 def _batch_of_posts(found: XGathering) -> Page:
-    found.posts(found.envelope.data)
+    found.read_listed(found.envelope.data)
     return _batch(found)
 
 
@@ -83,12 +82,12 @@ def _batch(found: XGathering) -> Page:
 
 
 def _profile(found: XGathering) -> Page:
-    found.users(_one(found))
+    found.read_users(_one(found))
     return _single(found)
 
 
 def _post(found: XGathering) -> Page:
-    found.posts(_one(found))
+    found.read_listed(_one(found))
     return _single(found)
 
 
@@ -119,15 +118,15 @@ def _listed(found: XGathering) -> tuple[bytes, ...]:
 
 def _relations(found: XGathering) -> Page:
     raws = _listed(found)
-    keys = [user.key for user in found.users(raws)]
+    keys = [user.key for user in found.read_users(raws)]
     cursor, detail = _next(found)
-    edges = found.edges((*keys, *sorted(filter(is_key, found.lost_keys))))
+    edges = found.relations((*keys, *sorted(filter(is_key, found.lost_keys))))
     return msgspec.structs.replace(found.page(results=len(raws), cursor=cursor, detail=detail), relations=edges)
 
 
 def _users(found: XGathering) -> Page:
     raws = _listed(found)
-    found.users(raws)
+    found.read_users(raws)
     cursor, detail = _next(found)
     return found.page(results=len(raws), cursor=cursor, detail=detail)
 
@@ -135,7 +134,7 @@ def _users(found: XGathering) -> Page:
 def _reactions(kind: ReactionKind) -> Callable[[XGathering], Page]:
     def read(found: XGathering) -> Page:
         raws = _listed(found)
-        keys = [user.key for user in found.users(raws)]
+        keys = [user.key for user in found.read_users(raws)]
         cursor, detail = _next(found)
         page = found.page(results=len(raws), cursor=cursor, detail=detail)
         return msgspec.structs.replace(page, reactions=found.reactions(kind, keys))
@@ -160,11 +159,11 @@ def _next(found: XGathering) -> tuple[str | None, str]:
 
 def _posts(found: XGathering) -> Page:
     raws = _listed(found)
-    keys = found.posts(raws)
+    keys = found.read_listed(raws)
     found.note_absences()
     cursor, detail = _next(found)
     listed = (*keys, *filter(is_key, found.lost_keys))
-    if _is_reached(found, oldest(listed)):
+    if _is_reached(found, oldest_key(listed)):
         cursor = None
     return found.page(results=len(raws), cursor=cursor, head=_head(found, listed), detail=detail)
 
@@ -172,7 +171,7 @@ def _posts(found: XGathering) -> Page:
 def _is_reached(found: XGathering, last: str | None) -> bool:
     """Whether the known posts are reached, for lists without `since_id` and servers that ignore it."""
     known = found.ask.progress.newest
-    return found.facet.is_incremental and known is not None and last is not None and order(last) <= order(known)
+    return found.facet.is_incremental and known is not None and last is not None and key_order(last) <= key_order(known)
 
 
 def _head(found: XGathering, keys: tuple[str, ...]) -> str | None:
@@ -188,7 +187,7 @@ def _trends(found: XGathering) -> Page:
         try:
             each = populars.read(raw)
         except UNREADABLE as error:
-            found.harvest.quarantine(Subject.WORD, raw, error)
+            found.quarantine(Subject.WORD, raw, error)
             continue
         if each.trend_name:
             volume = count(each.post_count if each.tweet_count is None else each.tweet_count)

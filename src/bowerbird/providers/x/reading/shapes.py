@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from bowerbird.providers.common.reading.items import Reader
+from bowerbird.providers.items import Reader
 from bowerbird.providers.x.ids import key
 
 

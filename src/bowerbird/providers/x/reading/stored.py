@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bowerbird.model import KeptItem, Post, User
-from bowerbird.providers.common.x_family import is_classic
 from bowerbird.providers.x.reading.mapping import Joined, post_of, user_of
 from bowerbird.providers.x.reading.shapes import accounts, tweets
+from bowerbird.providers.x_shared import is_classic
 
 
 def stored_user(kept: KeptItem) -> User | None:

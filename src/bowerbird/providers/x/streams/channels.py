@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import timedelta
+from functools import partial
 
 import msgspec
 
 from bowerbird.errors import UserError
 from bowerbird.model import Channel, Facet, Limit, Subject, Subscription, WindowKind
-from bowerbird.providers.common.asking.subscribing import Desk, Values, at_most, number
-from bowerbird.providers.common.x_family import any_of, line_channel
+from bowerbird.providers.streaming import Values, at_most, number, subscribe
 from bowerbird.providers.x.facets import paid_posts
+from bowerbird.providers.x_shared import any_of, line_channel
 
 _SILENCE = timedelta(seconds=25)
 """An empty line comes every 20 seconds; the rest is for the way."""
@@ -87,7 +88,8 @@ def _rules(channel: str, values: Values) -> Values:
     return at_most(channel, "rules", values, _MOST_RULES)
 
 
-DESK = Desk(
+DESK = partial(
+    subscribe,
     CHANNELS,
     {"rules": _rules, "backfill_minutes": number("backfill_minutes", 0, 5), "partition": number("partition", 1, 2)},
 )

@@ -8,10 +8,10 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from bowerbird.model import Answer, Ask, Facet, Heard, NoticeKind, Opening, Outcome, Page, Request, Retuned, Subscription
-from bowerbird.providers.common.reading import headers
-from bowerbird.providers.common.reading.items import UNREADABLE, Reader, is_there
-from bowerbird.providers.common.reading.listening import NO_ANSWER, Hearing, MessageListener, no_stream
-from bowerbird.providers.common.reading.times import iso
+from bowerbird.providers import headers
+from bowerbird.providers.items import UNREADABLE, Reader, is_there
+from bowerbird.providers.streaming import NO_ANSWER, Batch, MessageReader, no_stream
+from bowerbird.providers.text import iso
 from bowerbird.providers.x.ids import earlier, taken_in
 from bowerbird.providers.x.reading.envelope import Envelope, opened
 from bowerbird.providers.x.reading.gather import XGathering
@@ -82,7 +82,7 @@ def refused(answer: Answer) -> Page:
     return no_stream(answer, outcome, detail, said)
 
 
-class XListener(MessageListener[XGathering]):
+class XListener(MessageReader[XGathering]):
     """Hears posts with what comes along, one a line; what only the rules of others match is passed over."""
 
     def __init__(self, facet: Facet, rules: Sequence[str]) -> None:
@@ -92,7 +92,7 @@ class XListener(MessageListener[XGathering]):
     def retune(self, wanted: Subscription, rules: Sequence[str]) -> None:
         self._rules = frozenset(rules)
 
-    def gathering(self) -> XGathering:
+    def new_page(self) -> XGathering:
         return XGathering(self._ask, self._facet, NO_ANSWER)
 
     def hear(self, messages: Sequence[bytes]) -> Heard:
@@ -100,25 +100,25 @@ class XListener(MessageListener[XGathering]):
         heard = super().hear(messages)
         return heard if heard.head is None else replace(heard, head=earlier(heard.head, LATEST))
 
-    def read(self, hearing: Hearing[XGathering], message: bytes) -> None:
+    def read(self, batch: Batch[XGathering], message: bytes) -> None:
         envelope = opened(message)
         if envelope.is_list:
             raise ValueError("a list instead of a post")
         if envelope.has_data:
-            self._tell(hearing, envelope, message)
+            self._tell(batch, envelope, message)
         else:
-            _close(hearing, envelope, message)
+            _close(batch, envelope, message)
 
-    def _tell(self, hearing: Hearing[XGathering], envelope: Envelope, message: bytes) -> None:
+    def _tell(self, batch: Batch[XGathering], envelope: Envelope, message: bytes) -> None:
         rules = _matching(message)
         raw = _with_rules(envelope.data[0], rules)
         tweet = tweets.read(raw)
         if not self._is_ours(rules) or self.recent.is_repeated(tweet.key):
-            hearing.count()
+            batch.count()
             return
-        hearing.tell(tweet.key, taken_in(tweet.key) or iso(tweet.created_at))
-        hearing.found.take(envelope)
-        hearing.found.tell(tweet, raw)
+        batch.begin_post(tweet.key, taken_in(tweet.key) or iso(tweet.created_at))
+        batch.page.take(envelope)
+        batch.page.tell(tweet, raw)
 
     def _is_ours(self, rules: bytes) -> bool:
         matched = {str(each.id) for each in _matches.read(rules)} if rules else set()
@@ -140,16 +140,16 @@ def _with_rules(post: bytes, rules: bytes) -> bytes:
     return body[:-1] + b',"matching_rules":' + rules + b"}" if rules and b":" in body else post
 
 
-def _close(hearing: Hearing[XGathering], envelope: Envelope, message: bytes) -> None:
+def _close(batch: Batch[XGathering], envelope: Envelope, message: bytes) -> None:
     """A line without a post says why the connection ends; errors about single posts end nothing, and prove nothing of them."""
     words = [_words.read(raw) for raw in envelope.errors or (message,)]
     if all(word.subject is not None for word in words):
-        hearing.count()
+        batch.count()
         return
     word = next(word for word in words if word.subject is None)
     if not (word.title or word.words or word.type):
         raise ValueError("neither a post nor an error")
     if word.disconnect_type == "SlowReader":
-        hearing.note(NoticeKind.SLOW, word.words)
+        batch.note(NoticeKind.SLOW, word.words)
     outcome = _BY_TYPE.get(word.disconnect_type) or _BY_KIND.get(word.kind) or Outcome.OVERLOADED
-    hearing.close(outcome, f"{word.disconnect_type or word.connection_issue or word.title} {word.words}")
+    batch.close(outcome, f"{word.disconnect_type or word.connection_issue or word.title} {word.words}")

@@ -12,8 +12,8 @@ import msgspec
 from msgspec import Struct
 
 from bowerbird.model import Answer, Outcome, Page, Request, Subscription
-from bowerbird.providers.common.reading import headers
-from bowerbird.providers.common.reading.items import UNREADABLE, Reader, shortened
+from bowerbird.providers import headers
+from bowerbird.providers.items import UNREADABLE, Reader, shortened
 from bowerbird.providers.x.reading.envelope import Envelope, opened
 from bowerbird.providers.x.reading.outcomes import problem, verdict
 from bowerbird.providers.x.streams.channels import tag_and_rule

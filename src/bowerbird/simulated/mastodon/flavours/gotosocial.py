@@ -13,7 +13,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from bowerbird.simulated.mastodon.flavours.model import Addresses, Flavour, Live, Rate, Refusal, says
+from bowerbird.simulated.mastodon.flavours.model import Addresses, Live, Rate, Refusal, ServerInfo, says
 from bowerbird.simulated.mastodon.reasons import NEEDS_USER, NO_POST, NO_ROUTE, NOT_FOUND, UNKNOWN_NAME, WRONG_METHOD
 
 _UNAUTHORIZED = says(401, "Unauthorized: token not supplied")
@@ -33,7 +33,7 @@ def _status(status: dict[str, Any], is_embedded: bool) -> dict[str, Any]:
     return {name: value for name, value in status.items() if name not in ("quote", "quotes_count")}
 
 
-GOTOSOCIAL = Flavour(
+GOTOSOCIAL = ServerInfo(
     name="gotosocial",
     software="gotosocial",
     version="0.20.2+git-cfc0ebb",

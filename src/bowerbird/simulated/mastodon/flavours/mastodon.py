@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from bowerbird.simulated.mastodon.flavours.model import Flavour, Live, says
+from bowerbird.simulated.mastodon.flavours.model import Live, ServerInfo, says
 from bowerbird.simulated.mastodon.reasons import NO_POST, NO_ROUTE, WRONG_METHOD
 
 _REFUSALS = {NO_ROUTE: says(404, "Not Found"), WRONG_METHOD: says(404, "Not Found")}
@@ -25,12 +25,12 @@ def _without_quotes(status: dict[str, Any], is_embedded: bool) -> dict[str, Any]
     return {name: value for name, value in status.items() if name not in ("quote", "quotes_count")}
 
 
-NEWEST = Flavour(name="mastodon", refusals=_NEW_REFUSALS, live=Live(hides_reasons=False))
+NEWEST = ServerInfo(name="mastodon", refusals=_NEW_REFUSALS, live=Live(hides_reasons=False))
 """As every test that names no flavour meets it: no post is late, and refused sockets say why in their body."""
 
-MASTODON_4_5 = Flavour(name="mastodon-4.5", version="4.5.2", refusals=_REFUSALS, federates_late=True)
+MASTODON_4_5 = ServerInfo(name="mastodon-4.5", version="4.5.2", refusals=_REFUSALS, federates_late=True)
 
-MASTODON_4_3 = Flavour(
+MASTODON_4_3 = ServerInfo(
     name="mastodon-4.3",
     version="4.3.8",
     api_version=2,
@@ -63,7 +63,7 @@ def _numbered_status(status: dict[str, Any], is_embedded: bool) -> dict[str, Any
 
 NUMBERED = replace(MASTODON_4_3, name="mastodon-numbers", account=_numbered_account, status=_numbered_status)
 
-MASTODON_4_2 = Flavour(
+MASTODON_4_2 = ServerInfo(
     name="mastodon-4.2",
     version="4.2.20",
     api_version=None,

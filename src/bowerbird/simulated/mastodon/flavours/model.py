@@ -72,7 +72,7 @@ def _unchanged(value: dict[str, Any], is_embedded: bool) -> dict[str, Any]:
     return value
 
 
-class Flavour(Struct, frozen=True, kw_only=True):
+class ServerInfo(Struct, frozen=True, kw_only=True):
     """One software that speaks Mastodon's API; the defaults are the newest Mastodon."""
 
     name: str

@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from bowerbird.simulated.mastodon.flavours.model import Addresses, Flavour, Live, Rate, Refusal, says
+from bowerbird.simulated.mastodon.flavours.model import Addresses, Live, Rate, Refusal, ServerInfo, says
 from bowerbird.simulated.mastodon.reasons import NEEDS_USER, NO_POST, NO_ROUTE, NOT_FOUND, UNKNOWN_NAME, WRONG_METHOD
 
 _NO_IDS = Refusal(
@@ -52,7 +52,7 @@ def _emoji(likes: int) -> list[dict[str, Any]]:
     return [{"name": "🐦", "count": likes // 3, "me": False}] if likes >= 3 else []
 
 
-PLEROMA = Flavour(
+PLEROMA = ServerInfo(
     name="pleroma",
     software="pleroma",
     version="2.9.1",

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bowerbird.simulated.mastodon.flavours.model import Addresses, Flavour, Live, Refusal, says
+from bowerbird.simulated.mastodon.flavours.model import Addresses, Live, Refusal, ServerInfo, says
 from bowerbird.simulated.mastodon.reasons import NEEDS_USER, NO_POST, NO_ROUTE, NOT_FOUND, WRONG_METHOD
 
 _PAGE = b"<!DOCTYPE html>\n<html lang='en'><head><title>Not Found</title></head><body><h1>Not Found</h1></body></html>"
@@ -33,7 +33,7 @@ def _status(status: dict[str, Any], is_embedded: bool) -> dict[str, Any]:
     return kept | {"language": None}
 
 
-TAKAHE = Flavour(
+TAKAHE = ServerInfo(
     name="takahe",
     software="takahe",
     version="0.11.0",

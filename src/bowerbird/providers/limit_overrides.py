@@ -1,21 +1,16 @@
-"""Facet tables by kind of credential, and the overrides a crawl file may set because servers differ."""
+"""Limits and page sizes that a crawl file may override, because servers differ."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from datetime import datetime, timedelta
+from collections.abc import Mapping
+from datetime import timedelta
 from typing import TypeVar
 
 import msgspec
 
 from bowerbird.errors import UserError
 from bowerbird.model import Facet, Limit
-from bowerbird.ports import Provider, TabledProvider
-
-FacetTable = Mapping[str, Facet]
-Now = Callable[[], datetime] | None
-Tables = Mapping[str, FacetTable]
-"""`user`, `app` and `none` (no credential) each have a table: services keep separate limits for them."""
+from bowerbird.providers.base import FacetTable, Provider
 
 Numbers = Mapping[str, int | timedelta]
 FacetOverride = Mapping[str, int | timedelta | Numbers]
@@ -29,23 +24,7 @@ _FACET_NUMBERS = ("objects_per_call", "results_per_call", "total_results")
 _LIMIT_NUMBERS = ("allowance", "window")
 
 
-P = TypeVar("P", bound=TabledProvider)
-
-
-def table_for(tables: Tables, kind: str) -> FacetTable:
-    return tables[kind or "none"] if (kind or "none") in tables else tables["user"]
-
-
-def closed_to(tables: Tables, closed: Mapping[str, Collection[str]]) -> Tables:
-    """The tables without the facets that each kind of credential (`none`: nobody in particular) may not ask."""
-    return {
-        kind: {name: facet for name, facet in table.items() if name not in closed.get(kind, ())} for kind, table in tables.items()
-    }
-
-
-def tables_of(facets: tuple[Facet, ...], limits: Mapping[str, tuple[Limit, ...]]) -> Tables:
-    """The same facets for every kind, each with that kind's limits."""
-    return {kind: {facet.name: msgspec.structs.replace(facet, limits=each) for facet in facets} for kind, each in limits.items()}
+P = TypeVar("P", bound=Provider)
 
 
 def limit_name(limit: Limit) -> str:
@@ -108,7 +87,7 @@ def _check_facet(provider: Provider, name: str) -> None:
         raise UserError(f"limits of {provider.name}: there is no facet {name!r}; write * or one of {', '.join(provider.facets)}")
 
 
-def _check_numbers(provider: TabledProvider, name: str, numbers: FacetOverride) -> None:
+def _check_numbers(provider: Provider, name: str, numbers: FacetOverride) -> None:
     facets = [facet for table in provider.tables.values() for facet in table.values() if name in ("*", facet.name)]
     named = dict.fromkeys(limit_name(limit) for facet in facets for limit in facet.limits)
     for key, value in numbers.items():

@@ -1,1 +1,0 @@
-"""What the readers and requests of several networks share."""

@@ -1,1 +1,0 @@
-"""How networks are asked: what every network shares."""

@@ -1,1 +1,0 @@
-"""How answers and messages are read: what every network shares."""

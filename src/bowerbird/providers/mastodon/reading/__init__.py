@@ -1,1 +1,0 @@
-"""A Mastodon server's answers, read."""
