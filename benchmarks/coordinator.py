@@ -250,7 +250,7 @@ class Bench(Struct, frozen=True):
         await admin.close()
         url = self.server.url.replace("/postgres?", f"/{name}?")
         database = await open_database(url, RealClock())
-        await database.migrate()
+        await database.create_tables()
         if kind == "bare":
             async with database.transaction() as tx:
                 await register_service(tx, _SERVICE, "mastodon")

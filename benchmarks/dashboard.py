@@ -208,7 +208,7 @@ async def _crawled(source: Served, watchers: int) -> tuple[float, int]:
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "bench.db"
         database = await open_database(str(store), RealClock())
-        await database.migrate()
+        await database.create_tables()
         await database.close()
         with shown(str(store)) as where:
             browser = Browser(where)

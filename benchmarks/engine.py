@@ -136,7 +136,7 @@ async def timed(source: Served, loop: Loop) -> Run:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "bench.db"
         database = await open_database(str(path), RealClock())
-        await database.migrate()
+        await database.create_tables()
         await database.close()
         calls_before, server_before = source.so_far()
         wall, cpu = time.perf_counter(), time.process_time()

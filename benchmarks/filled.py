@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from benchmarks.streamed import streamed_once
 from bowerbird.db.sqlite.library import sqlite_module
-from bowerbird.db.versions import newest
+from bowerbird.db.tables import SCHEMA_VERSION
 from bowerbird.settings import load_settings
 
 _POSTS_PER_EVENT = 0.7
@@ -47,7 +47,7 @@ def filled(posts: int, fill: Callable[[str, int, Path], None]) -> Filled:
     """The store with at least so many posts, made now if it is not there yet."""
     folder = load_settings().cache_folder / "benchmarks"
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"stream-{newest()}-{posts}.db"
+    path = folder / f"stream-{SCHEMA_VERSION}-{posts}.db"
     following = path.with_suffix(".messages")
     if not path.exists():
         unfinished = path.with_suffix(".unfinished")

@@ -247,7 +247,7 @@ async def _prepare(server: str, before: list[Saved]) -> None:
     await admin.execute("create database bench")
     await admin.close()
     database = await open_database(server.replace("/postgres?", "/bench?"), RealClock())
-    await database.migrate()
+    await database.create_tables()
     async with database.transaction() as tx:
         await register_service(tx, _SERVICE, "mastodon")
     await database.close()

@@ -26,8 +26,7 @@ import msgspec
 from bowerbird.clock import RealClock, to_micros
 from bowerbird.crawl.work.bookkeeping import QueryLog, Timings
 from bowerbird.db import open_database
-from bowerbird.db.migrate import scripts
-from bowerbird.db.migrate import statements as steps_of
+from bowerbird.db.tables import schema_statements
 from bowerbird.evaluate.postgres import start_postgres
 from bowerbird.frontier import TaskFrontier, statements
 from bowerbird.model import Answer, Answered, Arrival, Ask, Call, Draw, Page, Placement, Progress, Settled, Turn
@@ -43,7 +42,7 @@ _INSERT = (
 async def fill(database: Database, rows: int) -> None:
     """Half the tasks ready with random priorities, half asleep until far in the future, as in a revisiting crawl."""
     rng = random.Random(rows)
-    indexes = [step for _, _, text in scripts() for step in steps_of(text, database.dialect) if " index tasks_" in step]
+    indexes = [step for step in schema_statements(database.dialect) if " index tasks_" in step]
     async with database.transaction() as tx:
         for name in (step.split(" index ")[1].split()[0] for step in indexes):
             await tx.execute(f"drop index {name}")
@@ -138,7 +137,7 @@ def fill_elsewhere(where: str, rows: int) -> None:
 def _fill_now(where: str, rows: int) -> None:
     async def work() -> None:
         database = await open_database(where, RealClock())
-        await database.migrate()
+        await database.create_tables()
         await fill(database, rows)
         await database.close()
 

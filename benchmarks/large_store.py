@@ -16,7 +16,7 @@ from typing import Any
 
 from bowerbird.clock import RealClock, to_micros
 from bowerbird.db import open_database
-from bowerbird.db.versions import newest
+from bowerbird.db.tables import SCHEMA_VERSION
 from bowerbird.model import Gone, Outcome, Page, Post, Progress, Relation, RelationKind, Service, Subject, Task, User
 from bowerbird.ports import Database, Transaction
 from bowerbird.providers import provider
@@ -55,7 +55,7 @@ _TASK = (
 def large_store(posts: int, folder: Path, smaller: Path | None = None) -> Path:
     """The path of a store of at least so many posts, made now unless the folder has it: from one of an earlier version, or from a
     `smaller` one, which grows."""
-    path = folder / f"reports-{newest()}-{posts}.db"
+    path = folder / f"reports-{SCHEMA_VERSION}-{posts}.db"
     if path.exists():
         return path
     folder.mkdir(parents=True, exist_ok=True)
@@ -72,7 +72,7 @@ def large_store(posts: int, folder: Path, smaller: Path | None = None) -> Path:
 
 async def _grow(path: str, accounts: int) -> None:
     database = await open_database(path, RealClock())
-    await database.migrate()
+    await database.create_tables()
     await _Grower(database).grow(accounts)
     await database.close()
 

@@ -25,8 +25,7 @@ from msgspec import Struct
 
 from bowerbird.clock import RealClock, to_micros
 from bowerbird.db import open_database
-from bowerbird.db.migrate import scripts
-from bowerbird.db.migrate import statements as steps_of
+from bowerbird.db.tables import schema_statements
 from bowerbird.frontier import TaskFrontier
 from bowerbird.model import (
     Arrival,
@@ -114,7 +113,7 @@ def trials() -> list[Trial]:
 
 
 async def fill(database: Database, rows: int, filled: Filled) -> None:
-    indexes = [step for _, _, text in scripts() for step in steps_of(text, database.dialect) if " index tasks_" in step]
+    indexes = [step for step in schema_statements(database.dialect) if " index tasks_" in step]
     chance, now = random.Random(rows), RealClock().now()
     at = to_micros(now)
     async with database.transaction() as tx:
@@ -237,7 +236,7 @@ async def run(rows: int, calls: int) -> dict[str, Any]:
     figures: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
         database = await open_database(str(Path(folder) / "policies.db"), RealClock())
-        await database.migrate()
+        await database.create_tables()
         last: Filled | None = None
         for trial in trials():
             if trial.fill is not last:

@@ -129,7 +129,7 @@ class Begin(Struct, frozen=True):
         if self.filled is not None:
             self.filled.copy(path, is_cold=self.is_cold)
         database = await open_database(str(path), RealClock())
-        await database.migrate()
+        await database.create_tables()
         await database.close()
 
 

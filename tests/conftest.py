@@ -133,7 +133,7 @@ async def database(database_url: str, kept: Kept) -> AsyncIterator[Database]:
         yield await kept.open(database_url)
         return
     opened = await open_database(database_url, RealClock())
-    await opened.migrate()
+    await opened.create_tables()
     yield opened
     await opened.close()
 
@@ -150,7 +150,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
 async def crawled_database(crawled: Crawled, tmp_path: Path) -> AsyncIterator[Database]:
     """A copy of it, open."""
     opened = await open_database(str(crawled.copy(tmp_path)), RealClock())
-    await opened.migrate()
+    await opened.create_tables()
     yield opened
     await opened.close()
 

@@ -17,10 +17,7 @@ from bowerbird.ports import Database
 T = TypeVar("T")
 _NAME, _PATTERN = "migrated", "pattern"
 _TABLES = "select tablename from pg_tables where schemaname = 'public' order by tablename"
-_SHAPE = """
-select count(*), sum(relnatts), sum(oid::bigint), (select count(*) from migrations) from pg_class
-where relnamespace = 'public'::regnamespace
-"""
+_SHAPE = "select count(*), sum(relnatts), sum(oid::bigint) from pg_class where relnamespace = 'public'::regnamespace"
 """A table that was dropped and made anew counts as another: sessions that are kept have plans with the types of the first."""
 _BUSY = """
 select pg_terminate_backend(pid) from pg_stat_activity
@@ -49,7 +46,7 @@ class Migrated:
         self._has_pattern = False
         self._shape: Sequence[Any] | None = None
         self._first: dict[str, list[asyncpg.Record]] = {}
-        """Rows that the migrations themselves write, by table."""
+        """Rows that a new store begins with, by table."""
 
     def ready(self) -> None:
         """Makes it, unless it is there."""
@@ -78,7 +75,7 @@ class Migrated:
         await self._copied(_NAME)
         connection = self._connection = await asyncpg.connect(self.url)
         self._shape = await connection.fetchrow(_SHAPE)
-        tables = [row[0] for row in await connection.fetch(_TABLES) if row[0] != "migrations"]
+        tables = [row[0] for row in await connection.fetch(_TABLES)]
         self._first = {table: await connection.fetch(f'select * from "{table}"') for table in tables}
         # In the server, which plans each statement once: to ask 92 tables first whether they have rows takes twice as long.
         deleted = "".join(f'delete from "{table}"; ' for table in tables)
@@ -90,7 +87,7 @@ class Migrated:
             if not self._has_pattern:
                 await server.execute(f"create database {_PATTERN} strategy file_copy")
                 opened = await open_database(self._server.replace("/postgres?", f"/{_PATTERN}?"), RealClock())
-                await opened.migrate()
+                await opened.create_tables()
                 await opened.close()
                 self._has_pattern = True
             await server.execute(f"drop database if exists {name} with (force)")

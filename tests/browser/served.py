@@ -82,7 +82,7 @@ class Served:
         self._loop = asyncio.get_running_loop()
         clock = RealClock()
         database = await open_threaded(str(self.store), clock)
-        await database.migrate()
+        await database.create_tables()
         self.database = Unsteady(database)
         vault, watched = FileVault(Path(self.store).parent / "vault"), cast("Database", self.database)
         self.site = Site(watched, clock, self._name, cost=CHEAP, store=str(self.store), vault=vault)

@@ -68,7 +68,7 @@ async def exported(database: Database, what: str, out: Path | str, **options: An
 async def opened(path: Path) -> AsyncIterator[Database]:
     database = await open_database(str(path), RealClock())
     try:
-        await database.migrate()
+        await database.create_tables()
         yield database
     finally:
         await database.close()

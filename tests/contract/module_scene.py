@@ -152,7 +152,7 @@ def played(url: str, play: Callable[[Scene], Awaitable[Any]]) -> Any:
 
     async def main(clock: VirtualClock) -> Any:
         database = await open_database(url, clock)
-        await database.migrate()
+        await database.create_tables()
         try:
             return await play(await Scene(database, clock).begin())
         finally:

@@ -204,7 +204,7 @@ async def _listening(act: Act, service: SimulatedService, base: str, options: Op
     tokens = [service.tokens.issue(act.token, app=f"a{number}", account=f"u{number}-{n}") for n in range(act.tokens)]
     transport = HttpTransport(clock, "bowerbird-test")
     database = await open_database(":memory:", clock)
-    await database.migrate()
+    await database.create_tables()
     ear = await _ear(act, (service, base), tokens, options, (database, transport, clock))
     running = asyncio.create_task(ear.streamer.run())
     try:

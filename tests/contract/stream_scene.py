@@ -455,7 +455,7 @@ def play(work: Callable[[Scene], Awaitable[Any]], where: str = ":memory:") -> An
 
     async def main(clock: VirtualClock) -> Any:
         database = await open_database(where, clock)
-        await database.migrate()
+        await database.create_tables()
         try:
             return await work(Scene(clock, database))
         finally:

@@ -193,7 +193,7 @@ def play(work: Callable[[Scene], Awaitable[None]], where: str, wrap: Wrap) -> No
 
     async def main(clock: VirtualClock) -> None:
         database = await open_database(where, clock)
-        await database.migrate()
+        await database.create_tables()
         try:
             scene = Scene(clock, database, wrap)
             async with scene.ends:

@@ -97,7 +97,7 @@ def play(kind: WindowKind, *, heeds: bool) -> tuple[int, float]:
 
     async def main(truth: VirtualClock) -> tuple[int, float]:
         database = await open_database(":memory:", truth)
-        await database.migrate()
+        await database.create_tables()
         service = QuotaService(scene, truth)
         shared = Shared(database, truth)
         work = [asyncio.create_task(Worker(service, shared, truth, *each).run(heeds=heeds)) for each in MACHINES]

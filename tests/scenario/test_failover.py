@@ -29,7 +29,7 @@ async def _written(pair: Pair) -> int:
     """How many of ten rows are there, five of them written before a failover and five after, over the same pool."""
     clock = RealClock()
     database = await open_database(pair.url, clock)
-    await database.migrate()
+    await database.create_tables()
 
     async def write() -> None:
         async with database.transaction() as tx:

@@ -191,7 +191,7 @@ def test_another_credential_changes_how_fast_a_sample_is_and_not_how_many_calls_
 
 def test_the_same_rehearsal_tells_the_same_to_the_last_byte() -> None:
     plan = crawl('flow = "hydrate"')
-    # The first store of a process is made by migrations, those after it are copies.
+    # The first store of a process is created by statements, those after it are copies.
     _, one, other = (course(plan, 2_000) for _ in range(3))
     assert one == other
 

@@ -8,7 +8,6 @@ from msgspec import structs
 
 from bowerbird.app.opening import open_crawl
 from bowerbird.crawl.life.extensions import Extensions
-from bowerbird.crawl.process.workers.running import check_upgrade
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.reports.audits import Audited
 from bowerbird.starting.outside import Outside
@@ -20,7 +19,7 @@ _LOOK = timedelta(seconds=1)
 
 async def audit_posts(plan: CrawlPlan, outside: Outside, options: AuditOptions) -> Audited:
     """Request recent posts of random members again and return the share that is stored."""
-    async with open_store(plan.store, outside.clock, check=check_upgrade) as database:
+    async with open_store(plan.store, outside.clock) as database:
         audit, accounts = await begin_audit(database, plan, options, outside.clock.now())
         extensions = Extensions(store=lambda usual, store, _: AuditStore(usual, store, audit, options.newest, accounts))
         asking = structs.replace(outside, participation=structs.replace(outside.participation, is_alone=False), messenger=None)

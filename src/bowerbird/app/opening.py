@@ -18,7 +18,6 @@ from bowerbird.crawl.process.pacing import Pacing
 from bowerbird.crawl.process.process import Process
 from bowerbird.crawl.process.remarks import Remarks
 from bowerbird.crawl.process.stop_rules import Brakes, StopRules
-from bowerbird.crawl.process.workers.running import check_upgrade
 from bowerbird.crawl.work.spread import spread_of
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.limits.budget import end_reason
@@ -40,7 +39,7 @@ async def open_crawl(
     """Everything a crawl needs, wired; its rows exist in the database when this returns. `asked`: by service what it said of
     itself just now."""
     is_passing = outside.participation.is_passing
-    async with open_store(plan.store, outside.clock, is_passing=is_passing, check=check_upgrade) as database:
+    async with open_store(plan.store, outside.clock, is_passing=is_passing) as database:
         await heed_opt_outs(plan, database, outside.clock)
         opening = Opening(plan, outside, database, extensions, RateLimits(pace=outside.is_paced))
         yield _crawl(opening, await opening.enrolled(asked))

@@ -82,7 +82,6 @@ GROUPS = {
         "backup": "Copy a store while its crawl goes on.",
         "restore": "Make a store of a backup.",
         "modules": "Show the periodic jobs of a crawl and what they did; run one by hand.",
-        "upgrade": "Bring the store of an older bowerbird up to date.",
         "remap": "Read stored payloads again with today's parsers.",
         "scrub": "Rewrite a store so that nothing deleted is left in its files.",
     },

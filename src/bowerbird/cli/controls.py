@@ -9,14 +9,12 @@ from typing import Annotated
 import typer
 from msgspec import Struct
 
-from bowerbird.cli.next.again import again_of
 from bowerbird.cli.next.reading import steps_of
 from bowerbird.cli.screens.output import Output
-from bowerbird.cli.which import NamedStore, find_store, likely_crawls, meant_crawl, opened_as_is, opened_store
+from bowerbird.cli.which import NamedStore, find_store, likely_crawls, meant_crawl, opened_store
 from bowerbird.clock import RealClock
 from bowerbird.crawl.life import controls
 from bowerbird.crawl.process.workers.running import Member, living
-from bowerbird.db.versions import newest
 from bowerbird.errors import UserError
 from bowerbird.model import CrawlState
 from bowerbird.ports import Clock, Database
@@ -93,18 +91,17 @@ def control(wish: Control, place: str | None, name: str | None, output: Output) 
 
 async def _carry_out(wish: Control, place: NamedStore, name: str | None) -> Outcome:
     clock = RealClock()
-    # Of any version: a process of an older bowerbird must hear `stop` before its store can be upgraded.
-    async with opened_as_is(place, clock) as (database, version):
+    async with opened_store(place, clock) as database:
         crawl = _chosen(await Reader(database).crawls(), await meant_crawl(database, place, name), place)
         async with database.reading() as tx:
             workers = await living(tx, crawl.name, clock.now())
         if not workers:
-            return Outcome(crawl, (), False, await _step(database, version, place, crawl, clock))
+            return Outcome(crawl, (), False, await _step(database, place, crawl, clock))
         async with database.transaction() as tx:
             await controls.ask_for(tx, crawl.name, None, wish.wanted, clock.now())
         crawl = await _followed(database, clock, crawl, wish.wanted)
         is_over = crawl.state not in (CrawlState.RUNNING, CrawlState.PAUSED)
-        step = await _step(database, version, place, crawl, clock) if is_over else Step()
+        step = await _step(database, place, crawl, clock) if is_over else Step()
         return Outcome(crawl, tuple(workers), _has_followed(crawl, wish.wanted), step)
 
 
@@ -119,11 +116,8 @@ async def _carry_out_in_part(wish: Control, part: controls.Part, place: NamedSto
     return crawl.name, before is None or before.wanted != wish.wanted
 
 
-async def _step(database: Database, version: int, place: NamedStore, crawl: CrawlReport, clock: Clock) -> Step:
-    if version == newest():
-        return (await steps_of(database, place, clock.now()))[crawl.name]
-    async with database.reading() as tx:
-        return Step(command=(await again_of(tx, place, crawl.name)).line())
+async def _step(database: Database, place: NamedStore, crawl: CrawlReport, clock: Clock) -> Step:
+    return (await steps_of(database, place, clock.now()))[crawl.name]
 
 
 async def _followed(database: Database, clock: Clock, crawl: CrawlReport, wanted: str) -> CrawlReport:

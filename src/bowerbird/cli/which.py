@@ -7,16 +7,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
-import msgspec
 import typer
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from bowerbird.db import open_database
 from bowerbird.db.addresses import in_vault, is_postgres, public
-from bowerbird.db.files.nearby import crawls_in, stores_in
 from bowerbird.db.moment import one_moment
-from bowerbird.db.versions import newest, version_of
-from bowerbird.errors import StoreError, UserError
+from bowerbird.db.tables import check_store
+from bowerbird.errors import UserError
 from bowerbird.ports import Clock, Database
 from bowerbird.reports.crawls import read_numbers, read_settings
 
@@ -41,8 +39,6 @@ class NamedStore(Struct, frozen=True):
     file: str | None = None
     has_media: bool = False
     """Whether the crawl file asks for pictures."""
-    is_renamed: bool = False
-    """Whether the file was run under another name than its own (`--as`), so that alone it would be another crawl."""
 
     @property
     def shown(self) -> str:
@@ -75,14 +71,14 @@ def is_database(written: str) -> bool:
 
 @asynccontextmanager
 async def opened_store(place: NamedStore, clock: Clock) -> AsyncIterator[Database]:
-    """The existing database of a place, as it is: nothing is created or migrated."""
-    async with opened_as_is(place, clock) as (database, version):
-        if version < newest():
-            raise StoreError(
-                f"{place.shown} is of version {version}, this bowerbird of {newest()}: bring it up to date with "
-                f"`bowerbird upgrade {place.file or place.shown}`, which calls nobody"
-            )
+    """Open an existing store. Nothing is created; `StoreError` for another database or a store of another version."""
+    _check_there(place)
+    database = await open_database(place.store, clock)
+    try:
+        await check_store(database, place.shown)
         yield database
+    finally:
+        await database.close()
 
 
 @asynccontextmanager
@@ -90,20 +86,6 @@ async def read_store(place: NamedStore, clock: Clock) -> AsyncIterator[Database]
     """The same for those who only read: all they see is of one moment, whatever a crawl writes meanwhile."""
     async with opened_store(place, clock) as database, one_moment(database) as still:
         yield still
-
-
-@asynccontextmanager
-async def opened_as_is(place: NamedStore, clock: Clock) -> AsyncIterator[tuple[Database, int]]:
-    """The same of whatever version, and that version: for commands that use no more than the first version had."""
-    _check_there(place)
-    database = await open_database(place.store, clock)
-    try:
-        version = await version_of(database)
-        if version is None:
-            raise StoreError(f"{place.shown} is not a bowerbird database: it has no crawls; name the database of a crawl")
-        yield database, version
-    finally:
-        await database.close()
 
 
 async def meant_crawl(database: Database, place: NamedStore, name: str | None = None) -> str | None:
@@ -178,13 +160,4 @@ def _from_crawl_file(path: Path) -> NamedStore:
     if "://" in place.store or Path(place.store).exists():
         return place
     read_plan(path, may_lack_seeds=True)
-    return place if named.is_written else _elsewhere(path, place) or place
-
-
-def _elsewhere(file: Path, place: NamedStore) -> NamedStore | None:
-    """The store beside a crawl file that was run under another name: it is called after that name."""
-    for store in stores_in(Path(place.store).parent):
-        for crawl, settings in crawls_in(store):
-            if _is_run_with(msgspec.json.decode(settings), file):
-                return structs.replace(place, store=str(store), crawl=crawl, is_renamed=True)
-    return None
+    return place

@@ -1,4 +1,4 @@
-"""Connections, transactions and numbered migrations; nothing about crawling."""
+"""Connections, transactions and the schema; nothing about crawling."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bowerbird.ports import Clock, Database
 
 
 async def open_database(where: str, clock: Clock, *, waits_for_disk: bool = True) -> Database:
-    """Opens `:memory:`, a SQLite file, or `postgresql://…`; the caller migrates it and closes it.
+    """Opens `:memory:`, a SQLite file, or `postgresql://…`; the caller creates the tables and closes it.
 
     `waits_for_disk`: whether a commit to a file ends when it is on the disk. Without, a killed process loses nothing, but a power
     cut takes the last moments; the file is whole either way.

@@ -42,8 +42,8 @@ class _Moment:
     def members(self, values: Sequence[Any]) -> Any:
         return self._database.members(values)
 
-    async def migrate(self) -> None:
-        raise StoreError("a moment that has passed cannot be brought up to date: open the database itself")
+    async def create_tables(self) -> None:
+        raise StoreError("A snapshot is read-only. Open the database itself.")
 
     async def close(self) -> None:
         """Nothing: who opened the database closes it."""

@@ -106,7 +106,7 @@ class _Client:
 
     async def run(self) -> Tally:
         database = await open_database(":memory:", self._clock)
-        await database.migrate()
+        await database.create_tables()
         for facet in range(len(self._scene.allowances)):
             self._scheduler.add(Turn(facet), 1.0, self._options(facet))
         await self._call_until(self._clock.now() + self._scene.length, database)

@@ -13,7 +13,6 @@ from msgspec import Struct, structs
 
 from bowerbird.app import Outside, open_crawl, vocabulary
 from bowerbird.clock import from_micros
-from bowerbird.crawl.process.workers.running import check_upgrade
 from bowerbird.errors import UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
 from bowerbird.flows.flow import Stop
@@ -67,7 +66,7 @@ async def probe(plan: CrawlPlan, outside: Outside, calls: int) -> Found:
     """Looks up the first seeds with at most so many calls. What they bring is not kept; what they spend is booked in the
     crawl's own store, which is made if it is new, so that the crawl begins with what they leave."""
     probing = _probing(plan, calls)
-    own = open_store(plan.store, outside.clock, check=check_upgrade)
+    own = open_store(plan.store, outside.clock)
     async with own as store, open_crawl(probing, outside) as crawl:
         lent = await lend(store, crawl.database)
         try:

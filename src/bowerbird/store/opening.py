@@ -1,34 +1,27 @@
-"""The store of a crawl, brought up to date and clean."""
+"""Open the store of a crawl."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from bowerbird.db import open_database
 from bowerbird.db.files.rewriting import rewrite_small
 from bowerbird.ports import Clock, Database
-from bowerbird.store.payloads.repacking import repack
-
-Check = Callable[[Database, Clock], Awaitable[None]]
-"""Raises where a store must not be brought up to date now."""
-
-
-async def _anyway(database: Database, clock: Clock) -> None:
-    """Nobody else uses it."""
 
 
 @asynccontextmanager
-async def open_store(where: str, clock: Clock, *, is_passing: bool = False, check: Check = _anyway) -> AsyncIterator[Database]:
-    """The migrated database of a crawl, closed at the end. One that `is_passing` neither waits for the disk nor is rewritten at
-    its end: whoever keeps it after all calls `rewrite_small`."""
-    # Before and after: a process that was killed did not get to the second.
+async def open_store(where: str, clock: Clock, *, is_passing: bool = False) -> AsyncIterator[Database]:
+    """Open the database of a crawl, with its tables, and close it at the end.
+
+    A store that `is_passing` does not wait for the disk and is not rewritten at its end. If it is kept after all, the
+    caller runs `rewrite_small`.
+    """
+    # Before and after: a process that was killed did not reach the second.
     await rewrite_small(where, clock)
     database = await open_database(where, clock, waits_for_disk=not is_passing)
     try:
-        await check(database, clock)
-        await database.migrate()
-        await repack(database, clock)
+        await database.create_tables()
         yield database
     finally:
         await database.close()

@@ -8,10 +8,8 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 
 from bowerbird.db.addresses import public
+from bowerbird.db.tables import check_store
 from bowerbird.db.threaded import open_threaded
-from bowerbird.db.versions import newest, version_of
-from bowerbird.errors import StoreError
-from bowerbird.model.command_lines import command_line
 from bowerbird.ports import Clock, Vault
 from bowerbird.transport.serving import Listening, serving
 from bowerbird.web.dashboard import dashboard
@@ -26,11 +24,11 @@ _OBJECTS = 10_000
 
 @asynccontextmanager
 async def opened_site(wanted: Wanted, clock: Clock, vault: Vault | None = None) -> AsyncIterator[Site]:
-    """The site over a store that exists, as it is: nothing is created or migrated. Raises `UserError` where others could come in
+    """The site over a store that exists, as it is: nothing is created. Raises `UserError` where others could come in
     and nobody has a password."""
     database = await open_threaded(wanted.store, clock)
     try:
-        await _check_version(await version_of(database), public(wanted.store))
+        await check_store(database, public(wanted.store))
         door = Door.of(wanted.where, wanted.names)
         await check_door(door, database, public(wanted.store))
         site = Site(database, clock, public(wanted.store), vault=vault, store=wanted.store, door=door)
@@ -42,16 +40,6 @@ async def opened_site(wanted: Wanted, clock: Clock, vault: Vault | None = None) 
             await site.keeper.end()
     finally:
         await database.close()
-
-
-async def _check_version(version: int | None, store: str) -> None:
-    if version is None:
-        raise StoreError(f"{store} is not a bowerbird database: it has no crawls; name the database of a crawl")
-    if version < newest():
-        raise StoreError(
-            f"{store} is of version {version}, this bowerbird of {newest()}: bring it up to date with "
-            f"`{command_line('upgrade', store)}`, which calls nobody"
-        )
 
 
 @asynccontextmanager

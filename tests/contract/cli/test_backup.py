@@ -32,7 +32,7 @@ _TIE = "insert into relation_history (kind, source, target, change, before_at, c
 
 async def filled(where: str, posts: range) -> None:
     database = await open_database(where, RealClock())
-    await database.migrate()
+    await database.create_tables()
     async with database.transaction() as tx:
         await registry.enrol_crawl(tx, "c", "{}", "{}", NOW)
         await registry.enrol_service(tx, SERVICE, "mastodon")

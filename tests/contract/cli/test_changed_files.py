@@ -150,10 +150,9 @@ def test_the_doctor_says_that_the_file_differs_from_the_plan(server: Server, cap
     assert "`bowerbird crawl a.toml --apply`" in found["advice"]
 
 
-@pytest.mark.parametrize("store", ['store = "a.db"', ""], ids=["a store that the file names", "a store called after the crawl"])
-def test_commands_follow_a_renamed_file_to_the_crawl_that_it_was_run_as(store: str, server: Server, capsys: Capsys) -> None:
+def test_commands_follow_a_renamed_file_to_the_crawl_that_it_was_run_as(server: Server, capsys: Capsys) -> None:
     (first, _), *_ = people(server, 1)
-    Path(written(server, first)).write_text(f"{store}\n{Path('a.toml').read_text()}")
+    Path(written(server, first)).write_text(f'store = "a.db"\n{Path("a.toml").read_text()}')
     crawled()
     Path("a.toml").rename("b.toml")
     assert cli.run(["crawl", "b.toml", "--as", "a", "--calls", "1"]) == 0

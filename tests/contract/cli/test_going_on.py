@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import re
 import shlex
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -200,65 +196,6 @@ def bought(server: Server, file: str, capsys: Capsys) -> None:
     crawled([file, "--yes", "--calls", "4"], capsys)
 
 
-def test_a_renamed_file_does_not_begin_anew_in_a_store_of_its_own_unasked(servers: dict[str, Server], capsys: Capsys) -> None:
-    bought(servers["x"], "old.toml", capsys)
-    Path("old.toml").rename("new.toml")
-    assert cli.run(["crawl", "new.toml", "--yes"]) == 2
-    said = capsys.readouterr().err
-    held = "old.db holds the crawl 'old' of the same flow and seeds, with 4 calls made"
-    assert re.search(held + r" \(\$0.\d+ of \$2.00 on sim in", said)
-    assert "'new' would begin anew in new.db, ask everything again and spend as much again. Was the file renamed?" in said
-    assert 'Go on with the old one by --as old (or name = "old" in the crawl file), or begin another by --as new' in said
-    cli.run(["doctor", "new.toml"])
-    assert "! name of the crawl: old.db holds the crawl 'old'" in capsys.readouterr().out
-    assert not Path("new.db").exists()
-    made = told("old.db", capsys)["calls"]
-    lines = crawled(["new.toml", "--as", "old", "--calls", "2"], capsys)
-    assert told("old.db", capsys)["calls"] > made
-    assert "  look       bowerbird status old.db" in lines
-    assert advice(lines)[1] == ["bowerbird", "crawl", "new.toml", "--as", "old"]
-    crawled(["new.toml", "--as", "new", "--calls", "2", "--yes"], capsys)
-    assert crawled(["new.toml", "--calls", "2"], capsys), "one that has begun goes on"
-
-
-def test_in_a_terminal_a_renamed_file_goes_on_with_the_old_crawl_if_told(servers: dict[str, Server], capsys: Capsys) -> None:
-    servers["mastodon"].crawl_file(Path("old.toml"), seeds=30)
-    crawled(["old.toml", "--calls", "3"], capsys)
-    Path("old.toml").rename("new.toml")
-    here, there = pty.openpty()
-    program = [sys.executable, "-c", "from bowerbird.cli import main; main()", "crawl", "new.toml", "--calls", "2"]
-    with subprocess.Popen(program, stdin=there, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
-        os.write(here, b"\n")
-        said, _ = process.communicate(timeout=240)
-    os.close(here)
-    os.close(there)
-    assert "Go on with 'old' instead? [Y/n]" in said
-    assert advice(said.splitlines())[1] == ["bowerbird", "crawl", "new.toml", "--as", "old"]
-    assert not Path("new.db").exists()
-    assert told("old.db", capsys)["calls"] == 5
-
-
-def test_a_renamed_file_with_other_seeds_is_still_a_renamed_file(servers: dict[str, Server], capsys: Capsys) -> None:
-    server = servers["mastodon"]
-    server.crawl_file(Path("old.toml"), seeds=5, more="store = 'data.db'")
-    crawled(["old.toml", "--calls", "3"], capsys)
-    Path("old.toml").unlink()
-    file = server.crawl_file(Path("new.toml"), seeds=3)
-    file.write_text(re.sub(r"seeds = .*", 'seeds = ["@somebody"]', file.read_text()))
-    assert cli.run(["crawl", "new.toml"]) == 2
-    said = capsys.readouterr().err
-    assert "data.db holds the crawl 'old' of the same flow and service, with 3 calls made" in said
-    assert 'by writing store = "data.db" and name = "old" in the crawl file, or begin another by --as new' in said
-
-
-def test_a_second_file_beside_the_first_is_a_crawl_of_its_own(servers: dict[str, Server], capsys: Capsys) -> None:
-    """A folder may hold many crawl files of one flow and service; only what another store has spent is said."""
-    bought(servers["x"], "one.toml", capsys)
-    file = servers["x"].crawl_file(Path("two.toml"), seeds=5)
-    assert cli.run(["crawl", str(file)]) == 2
-    said = capsys.readouterr().err
-    assert re.search(r"one.db has spent \$0.\d+ of \$2.00 on sim in \w+, which is not counted here", said)
-    crawled(["two.toml", "--calls", "2", "--yes"], capsys)
 
 
 def test_databases_of_others_in_the_folder_are_left_as_they_are(servers: dict[str, Server], capsys: Capsys) -> None:
@@ -267,7 +204,7 @@ def test_databases_of_others_in_the_folder_are_left_as_they_are(servers: dict[st
     theirs.close()
     with closing(sqlite3.connect("damaged.db")) as damaged, damaged:
         damaged.execute("create table crawls (legs integer)")
-        damaged.execute("create table migrations (legs integer)")
+        damaged.execute("create table schema_version (legs integer)")
     damaged.close()
     Path("broken.db").write_bytes(b"SQLite format 3\0 and no more")
     before = {path: path.read_bytes() for path in map(Path, ("theirs.db", "broken.db"))}

@@ -22,7 +22,7 @@ from bowerbird.flows.modules import ModuleUse
 async def store(tmp_path: Path) -> str:
     """A crawl with two modules, people and a name that some of them write."""
     database = await open_database(str(tmp_path / "c.db"), RealClock())
-    await database.migrate()
+    await database.create_tables()
     uses = (ModuleUse(name="growth"), ModuleUse(name="mentions", options={"posts": 10}))
     flow = Flow("names", (FacetUse("timeline"), FacetUse("profiles")), modules=uses)
     scene = await Scene(database, RealClock()).begin(flow)  # type: ignore[arg-type]

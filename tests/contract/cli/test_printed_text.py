@@ -51,7 +51,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 async def _fill(where: str) -> None:
     database = await open_database(where, RealClock())
-    await database.migrate()
+    await database.create_tables()
     crawled = await Crawled(database).register()
     async with database.transaction() as tx:
         row = await registry.enrol_crawl(tx, "c", '{"name": "timelines"}', "{}", crawled.now)

@@ -234,26 +234,6 @@ def with_token(servers: dict[str, Server], monkeypatch: pytest.MonkeyPatch) -> S
     return servers["mastodon"]
 
 
-def test_a_renamed_crawl_file_does_not_ask_everything_again_unasked(
-    servers: dict[str, Server], monkeypatch: pytest.MonkeyPatch, capsys: Capsys
-) -> None:
-    file = crawl_file(with_token(servers, monkeypatch), "mastodon")
-    Path(file).write_text(f'store = "a.db"\n{Path(file).read_text()}')
-    assert cli.run(["crawl", file]) == 0
-    Path(file).rename("b.toml")
-    capsys.readouterr()
-    assert cli.run(["crawl", "b.toml"]) == 2
-    told = capsys.readouterr().err
-    assert "a.db holds the crawl 'a' of the same flow and seeds, with 5 calls made" in told
-    assert "--as a " in told
-    assert "--as b" in told
-    assert cli.run(["crawl", "b.toml", "--as", "a"]) == 0
-    assert "nothing" not in capsys.readouterr().err
-    assert cli.run(["crawl", "b.toml", "--as", "b"]) == 0
-    assert cli.run(["status", "a.db", "--json"]) == 0
-    values = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert sorted(each["name"] for each in values["crawls"]) == ["a", "b"]
-    assert cli.run(["crawl", "b.toml"]) == 0, "one that has begun goes on"
 
 
 def test_what_waits_is_said_when_a_crawl_ends_as_told(

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import pty
 import re
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +16,6 @@ import pytest
 from simulated_server import Server, running
 
 from bowerbird import cli
-from bowerbird.cli.checks.consent import agreed_to
-from bowerbird.cli.store_addresses import read_plan
-from bowerbird.clock import RealClock
 
 PROGRAM = [sys.executable, "-c", "from bowerbird.cli import main; main()"]
 
@@ -90,13 +84,6 @@ def test_the_doctor_tells_less_that_was_agreed_to_from_nothing(file: Path, capsy
     assert "so far somebody agreed to $2.00 a month, and to $1.50 in all: the next start asks, or takes --yes" in money()
 
 
-def test_what_was_agreed_to_holds_across_an_upgrade(file: Path) -> None:
-    """A service that starts again by itself has nobody to ask."""
-    assert cli.run(["crawl", str(file), "--calls", "1", "--yes", "--json"]) == 0
-    with closing(sqlite3.connect(file.with_suffix(".db"))) as store, store:
-        store.execute("delete from migrations where version > 20")
-    store.close()
-    assert asyncio.run(agreed_to(read_plan(file), RealClock())) is not None
 
 
 @pytest.mark.parametrize(("answer", "code"), [("n\n", 2), ("y\n", 0)])

@@ -14,7 +14,6 @@ from bowerbird.clock import RealClock, from_micros
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.workers.claims import WorkerClaims, clear_claims
 from bowerbird.db import open_database
-from bowerbird.db.migrate import apply, scripts, statements
 from bowerbird.db.postgres.database import PostgresDatabase
 from bowerbird.errors import Fenced
 from bowerbird.model import Claim
@@ -208,7 +207,7 @@ async def test_the_claim_of_a_killed_process_goes_to_the_next_that_looks(
     place = str(tmp_path / "crawl.db") if kind == "sqlite" else str(request.getfixturevalue("migrated_url"))
     clock = RealClock()
     database = await open_database(place, clock)
-    await database.migrate()
+    await database.create_tables()
     process = await create_subprocess_exec(sys.executable, "-c", CHILD, place, stdout=PIPE)
     assert process.stdout is not None
     assert await process.stdout.readline() == b"taken\n"
@@ -223,49 +222,5 @@ async def test_the_claim_of_a_killed_process_goes_to_the_next_that_looks(
     await database.close()
 
 
-OLD = """
-insert into crawls (name, flow, settings, state, wanted, created_at, updated_at) values ('a', '', '', '', '', 0, 0);
-insert into crawls (name, flow, settings, state, wanted, created_at, updated_at) values ('b', '', '', '', '', 0, 0);
-insert into services (name, provider, network, base) values ('s', '', '', '');
-insert into streams (crawl, service, name, channel, options, state, worker, token, held_until, cursor)
-values (1, 1, 's', 'c', '', 'live', 7, 3, 99, 'x');
-insert into streams (crawl, service, name, channel, options, state) values (1, 1, 't', 'c', '', 'idle');
-insert into media_files (id, kind, url, state, due, worker, found_at) values ('m', 'photo', '', 'waiting', 50, 8, 0);
-insert into media_files (id, kind, url, state, due, found_at) values ('n', 'photo', '', 'kept', 50, 0);
-update sequences set value = 41 where name = 'media';
-update sequences set value = 1 where name = 'residue';
-insert into sequences (name, value) values ('backup a', 1234);
-insert into sequences (name, value) values ('backup b', -7);
-insert into sequences (name, value) values ('accounts of crawl 2', 17);
-insert into sequences (name, value) values ('seeds left alone in crawl 1', 5)
-"""
-MOVED = {
-    "select name, worker, token, until from claims order by name": [("media 1", 8, 1, 50), ("stream 1", 7, 3, 99)],
-    "select crawl, due from backups order by crawl": [(1, 1234), (2, 0)],
-    "select crawl, accounts from admissions": [(2, 17)],
-    "select crawl, seeds_left_alone from crawls order by crawl": [(1, 5), (2, 0)],
-    "select media_no from media_intake": [(41,)],
-    "select is_left from residue": [(1,)],
-    "select stream, cursor from streams order by stream": [(1, "x"), (2, None)],
-}
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-async def test_what_earlier_versions_kept_in_one_table_of_numbers_finds_its_place(
-    kind: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    place = str(tmp_path / "crawl.db") if kind == "sqlite" else str(request.getfixturevalue("postgres_url"))
-    database = await open_database(place, RealClock())
-    async with database.transaction() as tx:
-        await tx.execute("create table migrations (version bigint primary key, name text not null, applied_at bigint not null)")
-        for number, name, script in scripts():
-            if number < 55:
-                await apply(tx, statements(script, database.dialect))
-                await tx.execute("insert into migrations (version, name, applied_at) values (?, ?, 0)", number, name)
-        for step in statements(OLD, database.dialect):
-            await tx.execute(step)
-    await database.migrate()
-    async with database.reading() as tx:
-        found = {sql: [tuple(row[name] for name in dict(row)) for row in await tx.fetch(sql)] for sql in MOVED}
-    assert found == MOVED
-    await database.close()

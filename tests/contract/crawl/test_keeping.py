@@ -38,7 +38,7 @@ class Fleet:
         async def main(clock: VirtualClock) -> Any:
             database = await open_database(self._place, clock)
             try:
-                await database.migrate()
+                await database.create_tables()
                 async with database.transaction() as tx:
                     await registry.enrol_crawl(tx, NAME, "{}", "{}", clock.now())
                 return await work(database, clock)

@@ -56,7 +56,7 @@ async def url(server: str) -> AsyncIterator[str]:
 @pytest.fixture
 async def database(url: str) -> AsyncIterator[Database]:
     opened = await open_database(url, RealClock())
-    await opened.migrate()
+    await opened.create_tables()
     yield opened
     await opened.close()
 

@@ -1,9 +1,7 @@
-"""Transactions and migrations on both databases."""
+"""Transactions on both databases."""
 
 from __future__ import annotations
 
-import asyncio
-import re
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,11 +11,9 @@ import pytest
 
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
-from bowerbird.db.migrate import apply, scripts, statements
 from bowerbird.db.moment import one_moment
 from bowerbird.db.postgres.database import PostgresDatabase
 from bowerbird.db.sqlite import database as sqlite
-from bowerbird.db.sqlite.millions import tell_planner
 from bowerbird.errors import Busy, DiskFull, StoreError, Unreachable
 from bowerbird.ports import Database, Transaction
 
@@ -37,7 +33,7 @@ async def test_a_transaction_that_fails_leaves_nothing_behind(database: Database
 async def test_statements_stay_ready_in_the_process_that_made_the_store(tmp_path: Path) -> None:
     """SQLite tells whoever authorizes of each statement that it makes ready."""
     database = sqlite.SqliteDatabase.open(str(tmp_path / "new.db"), RealClock())
-    await database.migrate()
+    await database.create_tables()
     asked, made_ready = [f"select {number}" for number in range(300)], list[str]()
 
     def authorize(*_: object) -> int:
@@ -145,7 +141,7 @@ async def test_who_reads_sees_one_moment_however_long_it_takes(tmp_path: Path, m
     count = "select count(*) as number from claims"
     for where in (str(tmp_path / "crawl.db"), migrated_url):
         database = await open_database(where, RealClock())
-        await database.migrate()
+        await database.create_tables()
         async with database.reading() as tx, database.reading() as beside:
             before = [await each.fetch_one(count) for each in (tx, beside)]
             async with database.transaction() as writer:
@@ -167,7 +163,7 @@ async def test_who_reads_cannot_write(tmp_path: Path, migrated_url: str) -> None
 
     for where in (":memory:", str(tmp_path / "crawl.db"), migrated_url):
         database = await open_database(where, RealClock())
-        await database.migrate()
+        await database.create_tables()
         with pytest.raises(Exception, match=r"read-only transaction|can only be read"):
             await write(database)
         async with database.reading() as tx:
@@ -184,7 +180,7 @@ async def test_a_report_that_looks_many_times_tells_of_one_moment(tmp_path: Path
 
     for where in (str(tmp_path / "crawl.db"), migrated_url):
         database = await open_database(where, RealClock())
-        await database.migrate()
+        await database.create_tables()
         async with one_moment(database) as still:
             before = await number(still)
             async with database.transaction() as tx:
@@ -193,48 +189,6 @@ async def test_a_report_that_looks_many_times_tells_of_one_moment(tmp_path: Path
             with pytest.raises(StoreError, match="cannot be written"):
                 still.transaction()
         await database.close()
-
-
-async def test_migrating_twice_changes_nothing(database: Database) -> None:
-    await database.migrate()
-    async with database.reading() as tx:
-        rows = await tx.fetch("select version from migrations")
-    assert [row["version"] for row in rows] == [number for number, _, _ in scripts()]
-
-
-async def test_a_store_that_a_process_makes_after_others_is_like_one_made_step_by_step(tmp_path: Path) -> None:
-    stepwise = await open_database(":memory:", RealClock())
-    async with stepwise.transaction() as tx:
-        for _, _, script in scripts():
-            await apply(tx, statements(script, "sqlite"))
-        await tell_planner(tx)
-        wanted = await _made(tx)
-    await stepwise.close()
-    for name in ("first.db", "second.db"):
-        database = await open_database(str(tmp_path / name), RealClock())
-        await database.migrate()
-        async with database.reading() as tx:
-            assert await _made(tx) == wanted
-            assert [row["version"] for row in await tx.fetch("select version from migrations")] == [n for n, _, _ in scripts()]
-        await database.close()
-
-
-async def _made(tx: Transaction) -> dict[str, tuple[str, list[tuple[object, ...]]]]:
-    """By name what there is, and what is in it."""
-    there = await tx.fetch("select type, name, sql from sqlite_master where sql is not null and name <> 'migrations'")
-    return {
-        row["name"]: (row["sql"], [tuple(kept) for kept in await tx.fetch(f"select * from {row['name']}")])
-        if row["type"] == "table"
-        else (row["sql"], [])
-        for row in there
-    }
-
-
-async def test_a_database_of_a_newer_bowerbird_is_refused_with_advice(database: Database) -> None:
-    async with database.transaction() as tx:
-        await tx.execute("insert into migrations (version, name, applied_at) values (9999, 'future', 0)")
-    with pytest.raises(StoreError, match="install a newer one"):
-        await database.migrate()
 
 
 async def test_a_list_parameter_finds_each_member(database: Database) -> None:
@@ -253,16 +207,6 @@ async def test_execute_says_how_many_rows_it_touched(database: Database) -> None
         await tx.execute("insert into claims (name, worker, token, until) values ('x', 1, 1, 1)")
         assert await tx.execute("update claims set until = 5 where name = ?", "x") == 1
         assert await tx.execute("update claims set until = 5 where name = ?", "nobody") == 0
-
-
-def test_both_databases_get_every_statement_of_every_migration_unless_one_alone_is_meant() -> None:
-    for _, _, script in scripts():
-        alone = {dialect: script.count(f"\nonly {dialect}:") for dialect in ("sqlite", "postgresql")}
-        shared = {dialect: len(statements(script, dialect)) - alone[dialect] for dialect in alone}
-        assert shared["sqlite"] == shared["postgresql"]
-        for dialect in ("sqlite", "postgresql"):
-            # An empty object, as a default, is no word of ours.
-            assert not any(re.search(r"\{\w", statement) for statement in statements(script, dialect))
 
 
 async def test_a_missing_folder_is_named(tmp_path: object) -> None:
@@ -286,7 +230,7 @@ async def test_an_unreachable_server_is_named_without_its_password() -> None:
 
 async def test_a_full_disk_is_told_apart_and_nothing_is_half_written(tmp_path: object) -> None:
     database = await open_database(f"{tmp_path}/crawl.db", RealClock())
-    await database.migrate()
+    await database.create_tables()
     async with database.reading() as tx:
         (pages,) = await tx.fetch("pragma page_count")
     # SQLite's own page limit fails exactly as a full disk does.
@@ -306,7 +250,7 @@ async def test_a_full_disk_is_told_apart_and_nothing_is_half_written(tmp_path: o
 
 async def test_a_locked_file_is_waited_for_and_then_told(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
     first = await open_database(f"{tmp_path}/crawl.db", RealClock())
-    await first.migrate()
+    await first.create_tables()
     second = await open_database(f"{tmp_path}/crawl.db", RealClock())
     monkeypatch.setattr(sqlite, "_PATIENCE", timedelta(milliseconds=50))
 
@@ -332,21 +276,6 @@ async def test_texts_that_no_database_takes_are_mended(database: Database) -> No
     assert sorted(row["words"] for row in found) == ["?", "ab", "bye ?", "fine"]
     assert one is not None
     assert one["number"] == 1
-
-
-async def test_an_upgrade_may_take_longer_than_a_statement_of_a_crawl(postgres_url: str) -> None:
-    """Another upgrade holds the database for longer than any statement of a crawl is waited for."""
-    first, second = await open_database(postgres_url, RealClock()), await PostgresDatabase.open(postgres_url, RealClock(), 0.2)
-    async with first.transaction() as tx:
-        await tx.execute("select pg_advisory_xact_lock(7254103)")
-        upgrade = asyncio.create_task(second.migrate())
-        await asyncio.wait([upgrade], timeout=0.6)
-        assert not upgrade.done()
-    await upgrade
-    async with second.reading() as tx:
-        assert len(await tx.fetch("select version from migrations")) == len(scripts())
-    await first.close()
-    await second.close()
 
 
 async def test_machines_whose_clocks_differ_go_by_the_time_of_their_database(migrated_url: str) -> None:
@@ -461,7 +390,7 @@ async def test_a_server_without_room_for_more_locks_says_what_to_set(migrated_ur
 async def test_what_does_not_wait_for_the_disk_is_seen_by_others_all_the_same(tmp_path: Path) -> None:
     store = str(tmp_path / "passing.db")
     database = await open_database(store, RealClock(), waits_for_disk=False)
-    await database.migrate()
+    await database.create_tables()
     async with database.transaction() as tx:
         await tx.execute("insert into claims (name, worker, token, until) values ('x', 1, 1, 5)")
     # Never closed in order: this is all that a killed process leaves behind.

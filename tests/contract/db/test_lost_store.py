@@ -16,7 +16,7 @@ from bowerbird.errors import DiskFull, StoreError
 async def opened(path: Path) -> SqliteDatabase:
     database = await open_database(str(path), RealClock())
     assert isinstance(database, SqliteDatabase)
-    await database.migrate()
+    await database.create_tables()
     return database
 
 

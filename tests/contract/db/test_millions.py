@@ -10,13 +10,11 @@ from store_pages import FOLLOWERS, TIMELINE, Crawled, followers, post, user
 
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
-from bowerbird.db.migrate import apply, scripts, statements
 from bowerbird.db.sqlite.ends_of_ids import is_same
 from bowerbird.db.sqlite.library import sqlite_module
 from bowerbird.db.sqlite.millions import by_number
-from bowerbird.db.sqlite.remaking import remake
 from bowerbird.model import Page
-from bowerbird.ports import Database, Transaction
+from bowerbird.ports import Database
 from bowerbird.reports.browsing.lines import PostFilter, browse_posts
 from bowerbird.reports.browsing.pages import Ask
 from bowerbird.reports.sheets.ties import last_changes, newest_ties
@@ -82,7 +80,7 @@ async def test_who_does_not_name_a_million_is_led_through_all_of_them_and_nothin
     # The second store of a process is made in another way than the first.
     for _ in range(2):
         database = await open_database(":memory:", RealClock())
-        await database.migrate()
+        await database.create_tables()
         async with database.transaction() as tx:
             plan = [row["detail"] for row in await tx.fetch(f"explain query plan {statement}")]
         await database.close()
@@ -92,7 +90,7 @@ async def test_who_does_not_name_a_million_is_led_through_all_of_them_and_nothin
 
 async def test_the_last_ties_of_an_account_are_read_without_the_others() -> None:
     database = await open_database(":memory:", RealClock())
-    await database.migrate()
+    await database.create_tables()
     sql, values = last_changes(database, 1, 100)
     async with database.transaction() as tx:
         plan = [row["detail"] for row in await tx.fetch(f"explain query plan {sql}", *values)]
@@ -101,29 +99,6 @@ async def test_the_last_ties_of_an_account_are_read_without_the_others() -> None
         assert any(f"INDEX relation_history_{end} (ANY(<expr>) AND {end}=?)" in step for step in plan), plan
     # The few of both sides together are sorted, and nothing else.
     assert len([step for step in plan if "TEMP B-TREE" in step]) == 1, plan
-
-
-async def test_a_store_of_an_earlier_version_keeps_its_ties_in_their_order(tmp_path: Path) -> None:
-    database = await open_database(str(tmp_path / "crawl.db"), RealClock())
-    async with database.transaction() as tx:
-        await _make_version_166(tx)
-        await tx.execute(_POST, "x:1")
-        added = (
-            "insert into relation_history (kind, source, target, change, before_at, call) values ('follow', 1, ?, 'added', 5, 1)"
-        )
-        await tx.execute_many(added, [(target,) for target in (9, 7, 8)])
-        await tx.execute("delete from relation_history where target = 7")
-        await tx.execute("create view mine as select target from relation_history")
-    await database.migrate()
-    async with database.transaction() as tx:
-        await tx.execute(_POST, "x:2")
-        await tx.execute(added, 3)
-        kept = await tx.fetch("select change_no, target from relation_history order by change_no")
-        assert [tuple(row) for row in kept] == [(1, 9), (3, 8), (4, 3)]
-        assert {row["target"] for row in await tx.fetch("select target from mine")} == {9, 8, 3}
-        assert {row["id"] for row in await tx.fetch("select id from posts where author = 1")} == {"x:1", "x:2"}
-        assert [tuple(row) for row in await tx.fetch("pragma integrity_check")] == [("ok",)]
-    await database.close()
 
 
 async def test_the_newest_ties_are_those_that_were_written_down_last_in_whichever_million(crawled: Crawled) -> None:
@@ -144,7 +119,7 @@ async def test_the_newest_ties_are_those_that_were_written_down_last_in_whicheve
 async def test_who_has_sqlite_count_a_young_store_does_not_have_all_posts_read_later(tmp_path: Path, counting: str) -> None:
     where = str(tmp_path / "crawl.db")
     database = await open_database(where, RealClock())
-    await database.migrate()
+    await database.create_tables()
     async with database.transaction() as tx:
         await tx.execute(_POST, "x:1")
     await database.close()
@@ -153,7 +128,7 @@ async def test_who_has_sqlite_count_a_young_store_does_not_have_all_posts_read_l
     connection.commit()
     connection.close()
     database = await open_database(where, RealClock())
-    await database.migrate()
+    await database.create_tables()
     async with database.transaction() as tx:
         plan = [row["detail"] for row in await tx.fetch("explain query plan select text from posts where author = 1")]
         reposts = await tx.fetch(f"explain query plan select text from posts where {is_same('repost_of', '?')}", "x:1", "x:1")
@@ -162,23 +137,3 @@ async def test_who_has_sqlite_count_a_young_store_does_not_have_all_posts_read_l
     assert plan == ["SEARCH posts USING INDEX posts_author (ANY(<expr>) AND author=?)"]
     assert [row["detail"] for row in reposts] == ["SEARCH posts USING INDEX posts_repost (ANY(<expr>) AND <expr>=?)"]
     assert ties == ["SEARCH relation_history USING INDEX relation_history_source (ANY(<expr>) AND source=?)"]
-
-
-async def test_what_is_known_of_an_index_outlives_a_table_that_is_made_anew() -> None:
-    database = await open_database(":memory:", RealClock())
-    await database.migrate()
-    async with database.transaction() as tx:
-        await remake(tx, "relation_history", "change text", "change  text")
-    await database.migrate()
-    async with database.transaction() as tx:
-        plan = [row["detail"] for row in await tx.fetch("explain query plan select call from relation_history where source = 1")]
-    await database.close()
-    assert plan == ["SEARCH relation_history USING INDEX relation_history_source (ANY(<expr>) AND source=?)"]
-
-
-async def _make_version_166(tx: Transaction) -> None:
-    await tx.execute("create table migrations (version bigint primary key, name text not null, applied_at bigint not null)")
-    for number, name, text in scripts():
-        if number <= 166:
-            await apply(tx, statements(text, "sqlite"))
-            await tx.execute("insert into migrations values (?, ?, 1)", number, name)

@@ -29,7 +29,7 @@ def modes(folder: Path) -> dict[str, str]:
 
 async def test_a_database_and_what_lies_beside_it_are_made_for_their_owner_alone(tmp_path: Path) -> None:
     database = await open_database(str(tmp_path / "crawl.db"), RealClock())
-    await database.migrate()
+    await database.create_tables()
     assert modes(tmp_path) == {"crawl.db": "0o600", "crawl.db-shm": "0o600", "crawl.db-wal": "0o600"}
     await database.close()
 
@@ -39,7 +39,7 @@ async def test_a_database_that_others_could_open_is_closed_to_them_and_the_user_
 ) -> None:
     place = tmp_path / "crawl.db"
     database = await open_database(str(place), RealClock())
-    await database.migrate()
+    await database.create_tables()
     for path in tmp_path.iterdir():  # noqa: ASYNC240
         path.chmod(0o644)
     with caplog.at_level(logging.WARNING):
@@ -53,7 +53,7 @@ async def test_a_database_that_others_could_open_is_closed_to_them_and_the_user_
 async def test_backups_and_what_is_made_of_them_are_private_on_either_database(tmp_path: Path, migrated_url: str) -> None:
     for number, place in enumerate((str(tmp_path / "crawl.db"), migrated_url)):
         database = await open_database(place, RealClock())
-        await database.migrate()
+        await database.create_tables()
         await back_up(place, tmp_path / f"{number}.backup.db", RealClock())
         await restore(tmp_path / f"{number}.backup.db", str(tmp_path / f"{number}.restored.db"), RealClock())
         await database.close()

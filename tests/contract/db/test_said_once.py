@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,13 +9,12 @@ from store_pages import SKY, Crawled, micros
 
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
-from bowerbird.db.migrate import apply, scripts, statements
 from bowerbird.db.sqlite.ends_of_ids import end_of, is_same
 from bowerbird.db.sqlite.library import sqlite_module
 from bowerbird.db.sqlite.short_addresses import MEDIA_FORMS, address_in_sql, short_address
 from bowerbird.db.sqlite.short_columns import IMPLIED_COLUMNS, implied_in_sql, kept_rows
 from bowerbird.model import Media, Page, Post
-from bowerbird.ports import Database, Transaction
+from bowerbird.ports import Database
 
 ADA = "at://did:plc:z72i7hdynmk6r22z27h6tvur/app.bsky.feed.post/3l6oveex3ii2l"
 CID = "bafkreib5a4ye26pycrtkxyipklv2wgo3g7mt3wusnw7ivud6npcwyllwke"
@@ -77,40 +74,6 @@ async def test_a_post_says_when_it_was_seen_again_and_where_its_picture_is(crawl
     assert [row["url"] for row in await crawled.rows("select url from v_media")] == [PICTURE]
 
 
-async def test_a_store_of_an_earlier_version_is_read_as_before_and_grows_less(tmp_path: Path) -> None:
-    database = await open_database(str(tmp_path / "crawl.db"), RealClock())
-    async with database.transaction() as tx:
-        await _make_version_152(tx)
-        await tx.execute(
-            "insert into posts (short_id, network, author, kind, text, found_at, found_by, seen_at, seen_by) "
-            "values ('+z72i7hdynmk6r22z27h6tvur3l6oveex3ii2l', 'bluesky', 3, 'post', 'words', 1, 2, 3, 4)"
-        )
-        await tx.execute("insert into users (user_no, id, network, found_at) values (3, 'did:plc:z72i', 'bluesky', 1)")
-        await tx.execute("insert into media (id, post_no, place, kind, url) values (?, 1, 1, 'image', ?)", CID, PICTURE)
-        await tx.execute('create view "my ""own"" posts" as select id, seen_at from posts')
-        views = [
-            tuple(row)
-            for row in await tx.fetch("select name, sql from sqlite_master where type = 'view' and name <> 'reposts' order by 1")
-        ]
-    await database.migrate()
-    async with database.reading() as tx:
-        (post,) = await tx.fetch("select id, network, seen_at, seen_by, short_network, short_seen_at from posts")
-        assert tuple(post) == (ADA, "bluesky", 3, 4, "bluesky", 3)
-        assert [tuple(row) for row in await tx.fetch("select id, url from v_media")] == [(CID, PICTURE)]
-        found = await tx.fetch("select name, sql from sqlite_master where type = 'view' and name <> 'reposts' order by 1")
-        assert [tuple(row) for row in found] == views
-        assert [tuple(row) for row in await tx.fetch("pragma integrity_check")] == [("ok",)]
-    await database.close()
-
-
-async def _make_version_152(tx: Transaction) -> None:
-    await tx.execute("create table migrations (version bigint primary key, name text not null, applied_at bigint not null)")
-    for number, name, text in scripts():
-        if number <= 152:
-            await apply(tx, statements(text, "sqlite"))
-            await tx.execute("insert into migrations values (?, ?, 1)", number, name)
-
-
 @pytest.mark.parametrize(
     ("statement", "index"),
     [
@@ -122,7 +85,7 @@ async def _make_version_152(tx: Transaction) -> None:
 )
 async def test_what_is_looked_for_is_found_by_an_index_that_holds_less(statement: str, index: str) -> None:
     database = await open_database(":memory:", RealClock())
-    await database.migrate()
+    await database.create_tables()
     async with database.reading() as tx:
         plan = await tx.fetch(f"explain query plan {statement}")
     await database.close()
@@ -132,7 +95,7 @@ async def test_what_is_looked_for_is_found_by_an_index_that_holds_less(statement
 async def test_the_columns_of_the_store_are_those_that_the_networks_name() -> None:
     """Another form of addresses needs a migration."""
     database = await open_database(":memory:", RealClock())
-    await database.migrate()
+    await database.create_tables()
     async with database.reading() as tx:
         made = {row["name"]: row["sql"] for row in await tx.fetch("select name, sql from sqlite_master where type = 'table'")}
     await database.close()

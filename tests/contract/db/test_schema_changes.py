@@ -19,7 +19,7 @@ _READ = "select * from errors order by error"
 async def running(migrated_url: str) -> AsyncIterator[Database]:
     """The database as a process has it open that knows its tables by now."""
     database = await open_database(migrated_url, RealClock())
-    await database.migrate()
+    await database.create_tables()
     await _work(database)
     yield database
     await database.close()

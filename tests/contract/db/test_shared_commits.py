@@ -57,7 +57,7 @@ async def test_a_cancelled_waiter_does_not_disturb_those_who_share_its_commit(da
 
 async def test_what_has_returned_is_seen_by_other_processes(tmp_path: Path) -> None:
     database = await open_database(str(tmp_path / "crawl.db"), RealClock())
-    await database.migrate()
+    await database.create_tables()
     other = sqlite_module().connect(tmp_path / "crawl.db")
     for name in ("a", "b"):
         await asyncio.gather(insert(database, name), insert(database, f"{name}{name}"))
@@ -68,7 +68,7 @@ async def test_what_has_returned_is_seen_by_other_processes(tmp_path: Path) -> N
 
 async def test_a_full_disk_fails_everyone_who_shares_the_transaction(tmp_path: Path) -> None:
     database = await open_database(str(tmp_path / "crawl.db"), RealClock())
-    await database.migrate()
+    await database.create_tables()
     async with database.transaction() as tx:
         pages = (await tx.fetch("pragma page_count"))[0][0]
         await tx.fetch(f"pragma max_page_count = {pages + 3}")
@@ -82,7 +82,7 @@ async def test_a_full_disk_fails_everyone_who_shares_the_transaction(tmp_path: P
 
 async def test_a_transaction_in_the_middle_of_its_work_is_not_committed_by_others(tmp_path: Path) -> None:
     database = await open_database(str(tmp_path / "crawl.db"), RealClock())
-    await database.migrate()
+    await database.create_tables()
     others: list[asyncio.Task[None]] = []
 
     async def fail() -> None:
@@ -102,7 +102,7 @@ async def test_a_transaction_in_the_middle_of_its_work_is_not_committed_by_other
 
 async def test_the_loop_goes_on_while_much_is_committed(tmp_path: Path) -> None:
     database = await open_database(str(tmp_path / "crawl.db"), RealClock())
-    await database.migrate()
+    await database.create_tables()
 
     async def insert_many(number: int) -> None:
         async with database.transaction() as tx:
@@ -126,7 +126,7 @@ async def turns_during(work: Coroutine[Any, Any, None]) -> int:
 
 async def test_closing_waits_for_the_commit_under_way(tmp_path: Path) -> None:
     database = await open_database(str(tmp_path / "crawl.db"), RealClock())
-    await database.migrate()
+    await database.create_tables()
     name = "long" * 5_000_000
     writing = asyncio.create_task(insert(database, name))
     for _ in range(6):
@@ -140,7 +140,7 @@ async def test_closing_waits_for_the_commit_under_way(tmp_path: Path) -> None:
 
 async def test_one_who_is_cancelled_while_the_commit_runs_takes_nothing_back(tmp_path: Path) -> None:
     database = await open_database(str(tmp_path / "crawl.db"), RealClock())
-    await database.migrate()
+    await database.create_tables()
     long = "long" * 5_000_000
     tasks = [asyncio.create_task(insert(database, name)) for name in (long, "with it")]
     for _ in range(8):
@@ -199,7 +199,7 @@ async def opened(where: Path, log: type[LogFile]) -> SqliteDatabase:
     database = SqliteDatabase(str(where), RealClock(), sqlite_module(), log=log)
     if log is SlowDisk:
         SlowDisk.ready.set()
-    await database.migrate()
+    await database.create_tables()
     return database
 
 
@@ -266,7 +266,7 @@ async def test_a_store_behind_a_link_is_written_where_it_is(tmp_path: Path) -> N
     (tmp_path / "disk").mkdir()
     where, link = tmp_path / "disk" / "crawl.db", tmp_path / "link.db"
     database = await open_database(str(where), RealClock())
-    await database.migrate()
+    await database.create_tables()
     await database.close()
     link.symlink_to(where)
     database = await open_database(str(link), RealClock())
@@ -280,7 +280,7 @@ async def test_a_store_behind_a_link_is_written_where_it_is(tmp_path: Path) -> N
 
 async def test_a_log_that_was_deleted_is_told_before_anything_more_is_written(tmp_path: Path) -> None:
     database = await open_database(str(tmp_path / "crawl.db"), RealClock())
-    await database.migrate()
+    await database.create_tables()
     await insert(database, "a")
     (tmp_path / "crawl.db-wal").unlink()
     with pytest.raises(StoreError, match=r"the log .*crawl\.db-wal of the database was deleted or replaced while it was open"):
@@ -295,7 +295,7 @@ async def test_a_name_that_sqlite_takes_for_an_address_is_refused(tmp_path: Path
 
 async def test_who_waits_for_a_commit_that_a_close_prevents_is_told(tmp_path: Path) -> None:
     database = await open_database(str(tmp_path / "crawl.db"), RealClock())
-    await database.migrate()
+    await database.create_tables()
     joined, go_on = asyncio.Event(), asyncio.Event()
 
     async def linger() -> None:
@@ -328,7 +328,7 @@ async def test_before_a_transaction_returns_the_system_was_told_to_write_its_log
     # The only place where nothing short of a power cut would show the difference.
     monkeypatch.setattr(disk, "_sync", fdatasync)
     database = await open_database(str(tmp_path / "crawl.db"), RealClock())
-    await database.migrate()
+    await database.create_tables()
     for name in ("a", "b"):
         told.clear()
         await insert(database, name)
@@ -351,7 +351,7 @@ async def test_a_folder_that_its_file_system_cannot_sync_does_not_stop_what_is_w
     # Of the file systems that a test can have, none refuses this.
     monkeypatch.setattr(os, "fsync", fsync)
     database = await open_database(str(tmp_path / "crawl.db"), RealClock())
-    await database.migrate()
+    await database.create_tables()
     await insert(database, "a")
     await database.close()
     assert refused

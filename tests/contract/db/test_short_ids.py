@@ -11,14 +11,12 @@ from store_pages import Crawled
 
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
-from bowerbird.db.migrate import apply, scripts, statements
 from bowerbird.db.sqlite.library import sqlite_module
 from bowerbird.db.sqlite.short_columns import (
     SHORT_COLUMNS,
     SHORT_FORMS,
     filled_columns,
     shortened,
-    shortened_in_sql,
     whole_in_sql,
     written,
 )
@@ -65,8 +63,7 @@ def test_new_posts_are_told_without_columns_that_none_of_them_fills() -> None:
 
 
 @given(st.one_of(st.sampled_from(NEAR), st.lists(st.sampled_from([*_parts, "b", "é", "/"]), max_size=6).map("".join)))
-def test_whatever_is_kept_short_is_read_whole_and_sql_says_the_same(id_: str) -> None:
-    assert in_sql(shortened_in_sql("name"), id_) == shortened(id_)
+def test_whatever_is_kept_short_is_read_whole(id_: str) -> None:
     assert in_sql(whole_in_sql("name"), shortened(id_)) == id_
 
 
@@ -90,33 +87,10 @@ async def test_posts_and_what_they_refer_to_are_read_whole(crawled: Crawled) -> 
     assert [row["id"] for row in await crawled.rows("select id from v_posts order by id")] == ["+7", PASSED_ON]
 
 
-async def test_a_store_of_an_earlier_version_keeps_its_ids_and_gets_shorter(tmp_path: Path) -> None:
-    database = await open_database(str(tmp_path / "crawl.db"), RealClock())
-    async with database.transaction() as tx:
-        await tx.execute("create table migrations (version bigint primary key, name text not null, applied_at bigint not null)")
-        for number, name, text in scripts():
-            if number < 70:
-                await apply(tx, statements(text, "sqlite"))
-                await tx.execute("insert into migrations values (?, ?, 1)", number, name)
-        for id_ in NEAR:
-            await tx.execute(
-                "insert into posts (id, network, author, kind, root, found_at, found_by, seen_at, seen_by) "
-                "values (?, 'bluesky', 3, 'post', ?, 1, 2, 3, 4)",
-                *(id_, id_),
-            )
-    await database.migrate()
-    async with database.reading() as tx:
-        rows = await tx.fetch("select id, root, short_id, short_root from posts order by post_no")
-        assert [(row["id"], row["root"]) for row in rows] == [(id_, id_) for id_ in NEAR]
-        assert [(row["short_id"], row["short_root"]) for row in rows] == [(shortened(id_), shortened(id_)) for id_ in NEAR]
-        assert [tuple(row) for row in await tx.fetch("pragma integrity_check")] == [("ok",)]
-    await database.close()
-
-
 async def test_the_columns_of_the_store_are_those_that_the_networks_name(tmp_path: Path) -> None:
     """Another short form needs a migration."""
     database = await open_database(str(tmp_path / "crawl.db"), RealClock())
-    await database.migrate()
+    await database.create_tables()
     async with database.reading() as tx:
         (row,) = await tx.fetch("select sql from sqlite_master where name = 'posts'")
     await database.close()

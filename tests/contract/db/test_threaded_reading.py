@@ -20,7 +20,7 @@ ENDLESS = "with recursive n(i) as (select 1 union all select i + 1 from n where 
 @pytest.fixture
 async def read_beside(tmp_path: Path) -> AsyncIterator[Database]:
     opened = await open_threaded(str(tmp_path / "store.db"), RealClock())
-    await opened.migrate()
+    await opened.create_tables()
     yield opened
     await opened.close()
 

@@ -97,7 +97,7 @@ async def test_who_passes_over_a_failed_statement_is_told_when_nothing_was_kept(
 
 async def test_who_is_cancelled_while_it_waits_for_its_commit_sees_in_memory_what_the_database_says(tmp_path: Path) -> None:
     database = await open_database(str(tmp_path / "crawl.db"), RealClock())
-    await database.migrate()
+    await database.create_tables()
     seen: list[str] = []
     tasks = [asyncio.create_task(work(database, name, seen)) for name in ("a", "b")]
     await asyncio.sleep(0)
@@ -111,7 +111,7 @@ async def test_who_is_cancelled_while_it_waits_for_its_commit_sees_in_memory_wha
 
 async def test_who_shared_a_commit_that_failed_is_taken_back_in_reverse(tmp_path: Path) -> None:
     database = await open_database(str(tmp_path / "crawl.db"), RealClock())
-    await database.migrate()
+    await database.create_tables()
     async with database.transaction() as tx:
         pages = (await tx.fetch("pragma page_count"))[0][0]
         await tx.fetch(f"pragma max_page_count = {pages + 3}")

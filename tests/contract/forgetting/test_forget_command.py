@@ -25,7 +25,7 @@ HERS = ["aliceword", "aliceofx", "90000001"]
 
 async def _filled(path: Path) -> None:
     database = await open_database(str(path), RealClock())
-    await database.migrate()
+    await database.create_tables()
     crawled = await Crawled(database).register()
     shown = Media(id="https://pictures.example/aliceword.png", kind="photo", url="https://pictures.example/aliceword.png")
     own = post("80000001", "90000001", text="aliceword", media=(shown,), raw=b'{"user":90000001}')

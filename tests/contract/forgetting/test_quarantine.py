@@ -7,9 +7,6 @@ from datetime import timedelta
 import pytest
 from store_pages import FEDIVERSE, POSTS, TIMELINE, Crawled, X, federated, post, toot, user
 
-from bowerbird.clock import RealClock
-from bowerbird.db import open_database
-from bowerbird.db.migrate import scripts, statements
 from bowerbird.model import Broken, Gone, Outcome, Page, Subject
 from bowerbird.ports import Database
 from bowerbird.reports.status.health import read_health
@@ -112,27 +109,5 @@ async def test_what_names_nobody_is_forgotten_after_a_month(crawled: Crawled) ->
     assert (await crawled.row("select items from quarantine_sources"))["items"] == 2
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def place(request: pytest.FixtureRequest) -> str:
-    return ":memory:" if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
 
 
-async def test_of_what_earlier_versions_set_aside_the_counts_remain(place: str) -> None:
-    database = await open_database(place, RealClock())
-    async with database.transaction() as tx:
-        await tx.execute("create table migrations (version bigint primary key, name text not null, applied_at bigint not null)")
-        for number, name, script in scripts():
-            if number < 15:
-                for step in statements(script, database.dialect):
-                    await tx.execute(step)
-                await tx.execute("insert into migrations (version, name, applied_at) values (?, ?, 0)", number, name)
-        await tx.execute_many(
-            "insert into quarantine (call, facet, subject, why, at, raw) values (1, 'timeline', 'post', ?, ?, ?)",
-            [(f"ValueError: {n}", n, b"somebody's words") for n in range(3_000)],
-        )
-    await database.migrate()
-    async with database.reading() as tx:
-        (source,) = await tx.fetch("select facet, items, bytes, first_at, last_at from quarantine_sources")
-        assert tuple(dict(source).values()) == ("timeline", 3_000, 48_000, 0, 2_999)
-        assert await tx.fetch("select * from quarantine") == []
-    await database.close()

@@ -56,7 +56,7 @@ def person(n: int, chance: random.Random) -> Page:
 async def live(where: str, clock: Clock) -> Crawled:
     """A store in which people wrote and changed what they wrote; then two thirds are gone, each in one of three ways."""
     database = await open_database(where, clock)
-    await database.migrate()
+    await database.create_tables()
     crawled, chance = await Crawled(database).register(), random.Random(3)
     for n in range(PEOPLE):
         await crawled.save(person(n, chance), TIMELINE, str(n))
@@ -165,7 +165,7 @@ def _files(data: Path, part: str) -> list[Path]:
 
 async def small(where: str) -> Crawled:
     database = await open_database(where, RealClock())
-    await database.migrate()
+    await database.create_tables()
     crawled, chance = await Crawled(database).register(), random.Random(1)
     for n in range(12):
         await crawled.save(person(n, chance), TIMELINE, str(n))

@@ -27,7 +27,6 @@ from store_pages import (
 
 from bowerbird.analysis.places.classifier import PlaceClassifier
 from bowerbird.analysis.places.resolver import open_resolver
-from bowerbird.db.migrate import scripts, statements
 from bowerbird.model import (
     Area,
     Box,
@@ -303,30 +302,6 @@ async def test_three_views_of_one_account_make_no_history(crawled: Crawled, orde
     assert (await crawled.count("user_history"), await crawled.count("post_history")) == (0, 0)
 
 
-async def test_an_older_store_learns_at_the_upgrade_who_has_told_what(crawled: Crawled) -> None:
-    await show(crawled, OTHER)
-    await show(crawled, HOME)
-    eve = User(id="https://far.example/users/eve", key="9", description="diver")
-    await crawled.leased(crawled.now)
-    await crawled.save(Page(users=(eve,)), PROFILES, "9", service=OTHER)
-    async with crawled.database.transaction() as tx:
-        row = await tx.fetch_one("select service from services where name = ?", OTHER.name)
-        assert row is not None
-        await tx.execute(
-            "insert into crawls (crawl, name, flow, settings, state, wanted, created_at, updated_at) "
-            "values (1, 'old', '', '', 'finished', 'running', 1, 1)"
-        )
-        await tx.execute("insert into lanes (lane, crawl, service, facet) values (1, 1, ?, 'profiles')", row["service"])
-        await tx.execute("update users set told_by = null")
-        await tx.execute("update posts set told_by = null")
-        (script,) = [text for number, _, text in scripts() if number == 14]
-        for statement in statements(script, crawled.database.dialect):
-            # Its other updates are of columns that later versions keep in another form.
-            if statement.startswith("update") and "told_by" in statement:
-                await tx.execute(statement)
-    told = await crawled.rows("select id, told_by from users where seen_at is not null")
-    assert {each["id"]: each["told_by"] for each in told} == {ADA: -1, eve.id: row["service"]}
-    assert [each["told_by"] for each in await crawled.rows("select told_by from posts")] == [-1]
 
 
 async def test_others_fill_what_the_home_server_does_not_say(crawled: Crawled) -> None:

@@ -9,10 +9,7 @@ from pathlib import Path
 import pytest
 from store_pages import PROFILES, TIMELINE, Crawled, X
 
-from bowerbird.clock import RealClock
 from bowerbird.crawl.seeding.seeder import FlowSeeder
-from bowerbird.db import open_database
-from bowerbird.db.migrate import apply, scripts, statements
 from bowerbird.errors import FlowError
 from bowerbird.flows.files.crawl_file import parse_crawl
 from bowerbird.flows.files.sections.seed_list import SeedQuery
@@ -185,22 +182,3 @@ when = "judged('langage', 'pt')"
     assert refused.value.line == 8
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-async def test_places_found_by_an_older_version_become_judgements(kind: str, request: pytest.FixtureRequest) -> None:
-    store = ":memory:" if kind == "sqlite" else str(request.getfixturevalue("postgres_url"))
-    database = await open_database(store, RealClock())
-    async with database.transaction() as tx:
-        for number, _, text in scripts():
-            if number == 60:
-                await tx.execute("insert into located values ('Lisbon', 'user', 'x:1', 'place', -9.1, 38.7, 0.8, 5, 7)")
-                await tx.execute("insert into located values ('Lisbon', 'post', 'x:2', 'text', null, null, 0.5, 6, 8)")
-            await apply(tx, statements(text, database.dialect))
-    async with database.reading() as tx:
-        rows = [tuple(row) for row in await tx.fetch("select * from located order by id")]
-        strengths = [row["strength"] for row in await tx.fetch("select strength from judgements order by id")]
-    await database.close()
-    assert rows == [
-        ("Lisbon", "user", "x:1", "place", -9.1, 38.7, 0.8, 5, 7),
-        ("Lisbon", "post", "x:2", "text", None, None, 0.5, 6, 8),
-    ]
-    assert strengths == [3, 1]

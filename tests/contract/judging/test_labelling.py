@@ -110,7 +110,7 @@ def test_an_account_is_shown_with_its_evidence_and_posts_and_one_key_labels_it(c
 
 async def a_store(path: Path) -> str:
     database = await open_database(str(path), RealClock())
-    await database.migrate()
+    await database.create_tables()
     scene = await Scene(database, RealClock()).begin()  # type: ignore[arg-type]
     await scene.people(yes=list(range(1, 11)))
     await database.close()

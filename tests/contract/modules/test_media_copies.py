@@ -37,7 +37,7 @@ async def a_store(folder: Path) -> Path:
     """A store that keeps seven pictures, with their files."""
     store = folder / "c.db"
     database = await open_database(str(store), RealClock())
-    await database.migrate()
+    await database.create_tables()
     async with database.transaction() as tx:
         for media, content in PICTURES.items():
             await tx.execute(

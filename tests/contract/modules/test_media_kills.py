@@ -103,7 +103,7 @@ async def test_files_survive_kills_and_none_that_is_kept_is_fetched_again(tmp_pa
     app.router.add_get("/{name}", host.answer)
     async with TestServer(app) as server:
         database = await open_database(store, RealClock())
-        await database.migrate()
+        await database.create_tables()
         names = [f"n{number}" for number in range(FILES)]
         media = tuple(Media(id=name, kind="photo", url=f"http://127.0.0.1:{server.port}/{name}") for name in names)
         written = tuple(post(str(number), media=media[number::10]) for number in range(10))

@@ -85,7 +85,7 @@ def on(url: str, play: Any) -> None:
     async def _play(clock: VirtualClock) -> None:
         database = await open_database(url, clock)
         try:
-            await database.migrate()
+            await database.create_tables()
             await play(await Scene(database, clock).fill())
         finally:
             await database.close()

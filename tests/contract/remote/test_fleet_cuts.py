@@ -92,7 +92,7 @@ def test_answers_that_are_lost_on_their_way_double_nothing() -> None:
         await scene.add("timeline", *map(str, range(1, 31)))
         proxy, link = await _behind(fleet)
         own = await open_database(":memory:", scene.clock)
-        await own.migrate()
+        await own.create_tables()
 
         def made(contact: str) -> Transport:
             return transport

@@ -56,7 +56,7 @@ def store(folder: Path) -> str:
 
     async def fill() -> None:
         database = await open_database(place, RealClock())
-        await database.migrate()
+        await database.create_tables()
         await crawled(database)
         await database.close()
 

@@ -29,7 +29,7 @@ SECOND = (post("2", created_at=START + DAY), post("4", "3", kind=PostKind.REPOST
 def store(place: Path, posts: Sequence[Post]) -> str:
     async def fill() -> None:
         database = await open_database(str(place), RealClock())
-        await database.migrate()
+        await database.create_tables()
         scene = await Crawled(database).register()
         await scene.save(Page(users=tuple(user(key) for key in "123"), posts=tuple(posts)), TIMELINE, "1")
         await database.close()

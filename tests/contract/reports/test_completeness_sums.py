@@ -11,7 +11,6 @@ import pytest
 from store_pages import FEDIVERSE, SKY, X
 
 from bowerbird.clock import to_micros
-from bowerbird.db.migrate import scripts, statements
 from bowerbird.model import Service
 from bowerbird.ports import Database, Transaction
 from bowerbird.reports.completeness import VIEWS, Cause, completeness_lines, lines_by_view, read_views
@@ -50,6 +49,21 @@ _SHORT = (
     "insert into shortfalls (lane, target, cause, detail, after_at, before_at, missing, at, call) "
     "values (?, ?, 'reach', 'cut', ?, ?, ?, 1, 1)"
 )
+# As the store counts posts while it saves them.
+_COUNT_DAYS = """
+insert into post_days (day, crawl, slot, stored, deleted)
+select case when p.created_at is null then -2147483648
+        when p.is_time_doubtful = 1 then coalesce(p.listed_at, p.created_at) / 86400000000 else p.created_at / 86400000000 end,
+    coalesce(c.crawl, 0), 0, count(*), sum(case when p.deleted_at is not null then 1 else 0 end)
+from posts p left join calls c on c.call = p.found_by group by 1, 2
+"""
+_COUNT_AUTHORS = """
+insert into post_counts (user_no, stored, deleted, reposts, first_found, last_written, last_seen)
+select author, count(*), sum(case when deleted_at is not null then 1 else 0 end),
+    sum(case when deleted_at is null and kind = 'repost' then 1 else 0 end), min(found_at),
+    max(case when created_at > listed_at then created_at else coalesce(listed_at, created_at, found_at) end), max(seen_at)
+from posts group by author having count(*) >= 10
+"""
 _OUTAGE = "insert into outages (service, began_at, ended_at, calls, reason) values (?, ?, ?, 3, 'no answer')"
 
 
@@ -78,11 +92,8 @@ class Chance:
             await self._happen(tx, [number for number in numbers if number % 40])
             if with_outage:
                 await tx.execute(_OUTAGE, self._service.name, NOW - 90 * HOUR, NOW - 20 * HOUR)
-            # As the upgrade counts them.
-            (counting,) = (text for number, _, text in scripts() if number == 75)
-            for statement in statements(counting, database.dialect):
-                if statement.startswith("insert"):
-                    await tx.execute(statement)
+            await tx.execute(_COUNT_DAYS)
+            await tx.execute(_COUNT_AUTHORS)
 
     def _of(self, most: int) -> int:
         return self._chance.randint(1, most)

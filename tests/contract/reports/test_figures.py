@@ -130,7 +130,7 @@ def store(folder: Path, *, is_empty: bool = False) -> str:
 
     async def fill() -> None:
         database = await open_database(place, RealClock())
-        await database.migrate()
+        await database.create_tables()
         if not is_empty:
             await filled(database)
         await database.close()

@@ -98,7 +98,7 @@ async def test_a_worker_that_fell_silent_is_not_counted_as_living(database: Data
 @pytest.fixture
 async def served(migrated_url: str) -> str:
     opened = await open_database(migrated_url, RealClock())
-    await opened.migrate()
+    await opened.create_tables()
     async with opened.transaction() as tx:
         await registry.enrol_crawl(tx, "far", '{"name": "graph"}', "{}", NOW)
     await opened.close()

@@ -132,7 +132,7 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Written:
 
     async def filled(write: Callable[[Crawled], Awaitable[None]]) -> str:
         database = await open_database(store, RealClock())
-        await database.migrate()
+        await database.create_tables()
         await write(await Crawled(database).register())
         await database.close()
         return store

@@ -65,7 +65,7 @@ class Changing:
 @pytest.fixture
 async def changing(crawled: Crawled, tmp_path: Path) -> AsyncIterator[Changing]:
     database = await open_database(str(crawled.copy(tmp_path)), StillClock())
-    await database.migrate()
+    await database.create_tables()
     yield Changing(database)
     await database.close()
 

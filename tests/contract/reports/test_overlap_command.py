@@ -19,7 +19,7 @@ def store(folder: Path, *seen: tuple[int, str]) -> str:
 
     async def fill() -> None:
         database = await open_database(str(folder / "topic.db"), RealClock())
-        await database.migrate()
+        await database.create_tables()
         scene = await Listening(database).begin()
         for lane, keys in seen:
             await scene.see(lane, page(*keys))

@@ -11,19 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from store_pages import Crawled, user
 
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
-from bowerbird.db.migrate import scripts, statements
-from bowerbird.model import Page, Side, Subject
+from bowerbird.model import Side, Subject
 from bowerbird.ports import Database, Row, Transaction
 from bowerbird.reports.browsing.lines import PostFilter, browse_posts, browse_relations, browse_users
 from bowerbird.reports.browsing.pages import Ask
 from bowerbird.reports.counting.by_time import Unit, calls_by_time, found_by_time
 from bowerbird.reports.histories.absences import TABLES, read_absences
 from bowerbird.reports.histories.changes import find_history
-from bowerbird.reports.histories.find_account import find_accounts
 from bowerbird.reports.reader import Reader
 from bowerbird.reports.status.health import read_health
 
@@ -76,7 +73,7 @@ class Explained:
     async def time(self) -> datetime | None:
         return None
 
-    async def migrate(self) -> None:
+    async def create_tables(self) -> None:
         raise NotImplementedError
 
     async def close(self) -> None:
@@ -112,7 +109,7 @@ class _Explaining:
 @pytest.fixture
 async def large(tmp_path: Path) -> AsyncIterator[Explained]:
     database = await open_database(str(tmp_path / "large.db"), RealClock())
-    await database.migrate()
+    await database.create_tables()
     async with database.transaction() as tx:
         for statement in _ROWS:
             await tx.execute(statement)
@@ -155,18 +152,3 @@ async def test_what_is_gone_is_found_without_reading_what_is_not(large: Explaine
     for what in TABLES:
         assert [line async for line in read_absences(large, what)] == []
     assert large.whole_tables() == []
-
-
-async def test_an_upgraded_store_knows_the_handles_that_accounts_had(database: Database) -> None:
-    crawled = await Crawled(database).register()
-    await crawled.save(Page(users=(user("1", handle="Ada@one.example"),)))
-    await crawled.save(Page(users=(user("1", handle="lovelace"),)))
-    written = [dict(row) for row in await crawled.rows("select * from former_handles")]
-    async with database.transaction() as tx:
-        await tx.execute("delete from former_handles")
-        script = next(text for number, _, text in scripts() if number == 65)
-        (fills,) = (step for step in statements(script, database.dialect) if step.startswith("insert into former_handles"))
-        await tx.execute(fills)
-        accounts = await find_accounts(database, tx, "@ada")
-    assert [dict(row) for row in await crawled.rows("select * from former_handles")] == written
-    assert [(account.id, account.had) for account in accounts] == [("x:1", "Ada@one.example")]

@@ -12,7 +12,6 @@ from store_pages import HOME, POSTS, START, TIMELINE, Crawled, X, federated, mic
 
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
-from bowerbird.db.migrate import apply, scripts, statements
 from bowerbird.model import Gone, Outcome, Page, Post, PostKind, Progress, Subject, Task, User
 from bowerbird.ports import Database, Transaction
 from bowerbird.reports.completeness.facts import AccountReader, Look
@@ -148,7 +147,7 @@ async def test_two_rows_of_one_person_are_counted_anew(crawled: Crawled) -> None
 async def test_what_another_store_knows_to_be_deleted_is_counted_as_deleted(crawled: Crawled) -> None:
     await crawled.save(Page(posts=many("1")), TIMELINE, "1")
     other = await open_database(":memory:", RealClock())
-    await other.migrate()
+    await other.create_tables()
     async with other.transaction() as tx:
         await tx.execute("insert into deletions (subject, id, reason, at) values ('post', 'x:100', 'not_found', 1)")
     await forget_as_in(other, crawled.database, RealClock())
@@ -156,21 +155,9 @@ async def test_what_another_store_knows_to_be_deleted_is_counted_as_deleted(craw
     assert [row["deleted"] for row in (await counted_accounts(crawled.database)).values()] == [1]
 
 
-async def test_an_older_store_is_counted_when_it_is_upgraded(crawled: Crawled) -> None:
-    fate = Fate(crawled, Random(7))
-    for _ in range(20):
-        await fate.happen()
-    (script,) = [text for number, _, text in scripts() if number == 75]
-    async with crawled.database.transaction() as tx:
-        await tx.execute("drop table post_days")
-        await tx.execute("drop table post_counts")
-        await apply(tx, statements(script, crawled.database.dialect))
-    assert await counted_accounts(crawled.database)
-
-
 async def test_pages_that_are_saved_at_once_are_all_counted(migrated_url: str) -> None:
     database = await open_database(migrated_url, RealClock())
-    await database.migrate()
+    await database.create_tables()
     crawled = await Crawled(database).register()
     store = crawled.store
 
@@ -191,7 +178,7 @@ async def test_pages_that_are_saved_at_once_are_all_counted(migrated_url: str) -
 @pytest.mark.parametrize("change", [Page(posts=(post("900", "1"),)), Page(gone=(Gone(Subject.POST, "1", Outcome.NOT_FOUND),))])
 async def test_an_account_that_another_page_is_changing_gets_its_row_later(migrated_url: str, change: Page) -> None:
     database = await open_database(migrated_url, RealClock())
-    await database.migrate()
+    await database.create_tables()
     crawled = await Crawled(database).register()
 
     async def save(tx: Transaction, page: Page, call: int) -> None:

@@ -9,7 +9,7 @@ from store_pages import Crawled
 
 from bowerbird.clock import EPOCH
 from bowerbird.crawl.life import registry
-from bowerbird.db.migrate import scripts
+from bowerbird.db.tables import schema_statements
 from bowerbird.ports import Database, Transaction
 from bowerbird.store.context import Origin, SaveContext
 from bowerbird.store.numbers import MARKS, numbered_by
@@ -76,8 +76,7 @@ async def columns(crawled: Crawled) -> list[tuple[str, str, bool]]:
 
 
 async def test_it_is_decided_of_every_number_whether_it_is_that_of_an_account_or_post(crawled: Crawled) -> None:
-    own = {name for _, _, script in scripts() for name in re.findall(r"(\w+) \{serial\}", script)} - {"source"}
-    own |= {name for _, _, script in scripts() for name in re.findall(r": number \w+, (\w+);", script)}
+    own = {name for text in schema_statements("sqlite") for name in re.findall(r"(\w+) integer primary key", text)} - {"source"}
     there = {(table, column) for table, column, is_number in await columns(crawled) if is_number}
     marks = {(table, column) for table, names in MARKS.items() for column in names}
     undecided = [

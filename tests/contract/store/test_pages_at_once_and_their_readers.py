@@ -44,7 +44,7 @@ def pictured(number: int) -> Page:
 
 async def test_pictures_of_a_page_that_commits_later_than_the_next_are_fetched_too(migrated_url: str) -> None:
     database = await open_database(migrated_url, RealClock())
-    await database.migrate()
+    await database.create_tables()
     crawled = await Crawled(database).register()
     book = MediaFileRows(database, WorkerClaims(lambda: 1), ["image"])
 

@@ -11,7 +11,6 @@ from store_pages import TIMELINE, Crawled
 
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
-from bowerbird.db.migrate import scripts, statements
 from bowerbird.model import Gone, Outcome, Page, Post, PostKind, Relation, RelationKind, Subject, User, post_address, post_at
 from bowerbird.ports import Database
 from bowerbird.reports.browsing.results import NEXT
@@ -74,7 +73,7 @@ def _texts(statements: object) -> Iterator[str]:
 
 async def test_no_page_makes_sqlite_read_all_posts(tmp_path: Path) -> None:
     database = await open_database(str(tmp_path / "crawl.db"), RealClock())
-    await database.migrate()
+    await database.create_tables()
     families = (PostStatements(database), GoneStatements(database), ListStatements(database), ListedStatements(database))
     texts = sorted({text for family in families for text in _texts(family) if "posts" in text})
     async with database.reading() as tx:
@@ -88,38 +87,13 @@ async def test_no_page_makes_sqlite_read_all_posts(tmp_path: Path) -> None:
 
 async def test_what_a_command_found_since_is_read_by_its_number() -> None:
     database = await open_database(":memory:", RealClock())
-    await database.migrate()
+    await database.create_tables()
     async with database.reading() as tx:
         plan = [row["detail"] for row in await tx.fetch(f"explain query plan {NEXT}", 1, 1)]
     await database.close()
     assert plan == ["SEARCH results USING INTEGER PRIMARY KEY (rowid>?)"]
 
 
-async def test_a_store_of_an_earlier_version_keeps_its_posts_their_numbers_and_indexes(tmp_path: Path) -> None:
-    database = await open_database(str(tmp_path / "crawl.db"), RealClock())
-    async with database.transaction() as tx:
-        await tx.execute("create table migrations (version bigint primary key, name text not null, applied_at bigint not null)")
-        for number, name, text in scripts():
-            if number < 46:
-                for step in statements(text, "sqlite"):
-                    await tx.execute(step)
-                await tx.execute("insert into migrations values (?, ?, 1)", number, name)
-        await tx.execute("insert into users (user_no, id, network, found_at) values (3, 'did:plc:ada', 'bluesky', 1)")
-        await tx.execute(
-            "insert into posts (post_no, id, network, author, kind, text, url, found_at, found_by, seen_at, seen_by) "
-            "values (7, ?, 'bluesky', 3, 'post', 'words', 'https://kept.example/', 1, 2, 3, 4)",
-            skeet("ada").id,
-        )
-    await database.migrate()
-    async with database.reading() as tx:
-        (post,) = await tx.fetch("select post_no, id, author, text, url, seen_by from posts")
-        assert tuple(post) == (7, skeet("ada").id, 3, "words", "https://kept.example/", 4)
-        found = await tx.fetch("select name from sqlite_master where tbl_name = 'posts' and type = 'index'")
-    names = ("id", "author", "repost", "quote", "reply_waiting", "quote_waiting")
-    assert {f"posts_{name}" for name in names} <= {row["name"] for row in found}
-    async with database.reading() as tx:
-        assert [tuple(row) for row in await tx.fetch("pragma integrity_check")] == [("ok",)]
-    await database.close()
 
 
 async def test_an_address_that_follows_from_the_id_is_read_and_found_without_being_stored(crawled: Crawled) -> None:

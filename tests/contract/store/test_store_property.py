@@ -88,7 +88,7 @@ PEOPLE = {
 async def both(migrated_url: str) -> AsyncIterator[list[Crawled]]:
     databases = [await open_database(where, RealClock()) for where in (":memory:", migrated_url)]
     for database in databases:
-        await database.migrate()
+        await database.create_tables()
     yield [await Crawled(database).register() for database in databases]
     for database in databases:
         await database.close()

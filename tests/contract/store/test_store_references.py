@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 from store_pages import FEDIVERSE, OTHER, POSTS, TIMELINE, Crawled, toot
 
-from bowerbird.db.migrate import scripts, statements
-from bowerbird.db.sqlite.short_columns import written
 from bowerbird.model import Page, PostKind
 from bowerbird.ports import Database
 
@@ -63,24 +61,6 @@ async def test_streams_join_as_well(crawled: Crawled) -> None:
     assert await references(crawled) == [PARENT]
 
 
-async def test_the_references_of_older_stores_are_joined_by_the_upgrade(crawled: Crawled) -> None:
-    await crawled.save(Page(posts=(*answer("11").posts, *PARENTS.posts)), TIMELINE, "1", service=FEDIVERSE)
-    # The columns have other names by now.
-    reply_to, quote_of = (written(crawled.database.dialect, column) for column in ("reply_to", "quote_of"))
-    names = ("id", "network", "author", "kind", "found_at", "found_by", "seen_at", "seen_by", "reply_to")
-    columns = ", ".join(written(crawled.database.dialect, name) for name in names)
-    async with crawled.database.transaction() as tx:
-        await tx.execute(f"update posts set {reply_to} = 'mastodon:mammoth/10' where id like '%/bob/%'")
-        await tx.execute(
-            f"insert into posts ({columns}) values "
-            "('https://home.example/users/bob/statuses/9', 'mastodon', 1, 'reply', 1, 1, 1, 1, 'mastodon:mammoth/99')"
-        )
-        (script,) = [text for number, _, text in scripts() if number == 14]
-        for statement in statements(script, crawled.database.dialect):
-            if statement.startswith("update"):
-                renamed = statement.replace("set reply_to", f"set {reply_to}").replace("set quote_of", f"set {quote_of}")
-                await tx.execute(renamed)
-    assert await references(crawled) == [PARENT, "mastodon:mammoth/99"]
 
 
 @pytest.mark.parametrize("quoted", ["10", "20"])

@@ -10,9 +10,6 @@ import pytest
 from store_pages import POSTS, SKY, TIMELINE, Crawled, post, user
 
 from bowerbird.analysis.cascades import rebuild
-from bowerbird.clock import RealClock
-from bowerbird.db import open_database
-from bowerbird.db.migrate import apply, scripts, statements
 from bowerbird.model import Page, Poll, PollOption, Post, PostKind, Version
 from bowerbird.ports import Database
 from bowerbird.reports.browsing.items import ItemReader
@@ -133,19 +130,3 @@ async def test_an_edited_poll_goes_with_its_version(crawled: Crawled) -> None:
         await crawled.hear(Page(posts=(each,)), service=SKY)
     (item,) = await stored(crawled)
     assert (item["text"], item["poll"]) == ("no question", None)
-
-
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-async def test_an_older_store_gets_the_new_columns_and_keeps_what_it_has(kind: str, request: pytest.FixtureRequest) -> None:
-    store = ":memory:" if kind == "sqlite" else str(request.getfixturevalue("postgres_url"))
-    database = await open_database(store, RealClock())
-    async with database.transaction() as tx:
-        for number, _, text in scripts():
-            if number == 19:
-                await tx.execute("insert into post_tags (tag, post_no) values (?, ?)", "grossbritannien", 1)
-            await apply(tx, statements(text, database.dialect))
-        row = await tx.fetch_one("select tag, written from post_tags")
-        posts = await tx.fetch("select quotes, via, edit_of, is_cut, poll, emoji from posts")
-    await database.close()
-    assert row is not None
-    assert (row["tag"], row["written"], list(posts)) == ("grossbritannien", None, [])

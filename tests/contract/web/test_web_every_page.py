@@ -41,7 +41,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest.fixture
 async def client(store: str, tmp_path: Path) -> AsyncIterator[Client]:
     database = await open_database(store, RealClock())
-    await database.migrate()
+    await database.create_tables()
     vault = FileVault(tmp_path / "vault")
     entered = Client(Site(database, RealClock(), "test store", store=store, vault=vault, cost=CHEAP))
     await entered.enter()

@@ -30,7 +30,7 @@ PASTED = 'flow = "timelines"\nseeds = ["@alice"]\n[service]\nprovider = "mastodo
 async def client(tmp_path: Path) -> AsyncIterator[Client]:
     file = tmp_path / "empty.db"
     database = await open_database(str(file), RealClock())
-    await database.migrate()
+    await database.create_tables()
     entered = Client(Site(database, RealClock(), "store", store=str(file), vault=FileVault(tmp_path / "vault"), cost=CHEAP))
     await entered.enter()
     yield entered

@@ -35,7 +35,7 @@ async def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
     with run_postgres({"fsync": "off", "listen_addresses": "'127.0.0.1'", "port": str(port)}) as server:
         store = f"postgresql://postgres:p%40ss%2Fword@127.0.0.1:{port}/postgres"
         database = await open_database(store, RealClock())
-        await database.migrate()
+        await database.create_tables()
         made = Client(Site(database, RealClock(), "store", store=store, vault=FileVault(tmp_path / "vault"), cost=CHEAP))
         await made.enter()
         yield made, server

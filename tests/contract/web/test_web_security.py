@@ -48,7 +48,7 @@ class Later(RealClock):
 async def store() -> AsyncIterator[Database]:
     """A store in memory, for what does not depend on the kind of database."""
     opened = await open_database(":memory:", RealClock())
-    await opened.migrate()
+    await opened.create_tables()
     yield opened
     await opened.close()
 

@@ -34,7 +34,7 @@ MAKING = {
 async def client(crawled: Crawled, tmp_path: Path) -> AsyncIterator[Client]:
     file = crawled.copy(tmp_path)
     database = await open_database(str(file), RealClock())
-    await database.migrate()
+    await database.create_tables()
     vault = FileVault(tmp_path / "vault")
     entered = Client(Site(database, RealClock(), "test store", store=str(file), vault=vault, cost=CHEAP))
     await entered.enter()

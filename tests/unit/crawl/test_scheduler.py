@@ -51,7 +51,7 @@ class Desk:
 @pytest.fixture
 async def desk() -> AsyncIterator[Desk]:
     database = await open_database(":memory:", RealClock())
-    await database.migrate()
+    await database.create_tables()
     yield Desk(database)
     await database.close()
 

@@ -13,7 +13,8 @@ from bowerbird.cli.checks.start import exists
 from bowerbird.crawl.life.plan_versions import differences, document, held, refusal, told
 from bowerbird.crawl.process.workers.running import Member, living
 from bowerbird.db import open_database
-from bowerbird.db.versions import newest, version_of
+from bowerbird.db.addresses import public
+from bowerbird.db.tables import is_store
 from bowerbird.errors import UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.ports import Clock
@@ -70,8 +71,7 @@ async def _changed(plan: CrawlPlan, clock: Clock) -> _Changed | None:
         return None
     database = await open_database(plan.store, clock)
     try:
-        # One of an older version has no plans yet: the file is the first.
-        if await version_of(database) != newest():
+        if not await is_store(database, public(plan.store)):
             return None
         async with database.reading() as tx:
             known = await held(tx, plan.name)

@@ -9,11 +9,11 @@ from datetime import datetime
 
 from bowerbird.app import Outside
 from bowerbird.cli.asking import confirmed
-from bowerbird.cli.checks.renamed import spent_elsewhere
 from bowerbird.cli.checks.start import exists
 from bowerbird.crawl.life import consents
 from bowerbird.db import open_database
-from bowerbird.db.versions import version_of
+from bowerbird.db.addresses import public
+from bowerbird.db.tables import is_store
 from bowerbird.errors import BowerbirdError, UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.planning.budget import Means, means_of
@@ -25,8 +25,6 @@ from bowerbird.reports.next_steps.agreed import Wish, may_spend, read_agreed, wi
 
 _SHORT = Scope(items=1_500, calls=500)
 """A rehearsal for which somebody waits at a prompt."""
-_WITH_CONSENTS = 17
-"""Stores of this version and later keep what somebody agreed to; what they lack besides is none of its business."""
 
 
 async def check_consent(plan: CrawlPlan, outside: Outside, *, is_given: bool, say: Callable[[str], None]) -> Wish | None:
@@ -56,7 +54,7 @@ async def agreed_to(plan: CrawlPlan, clock: Clock) -> Wish | None:
         return None
     database = await open_database(plan.store, clock)
     try:
-        if (await version_of(database) or 0) < _WITH_CONSENTS:
+        if not await is_store(database, public(plan.store)):
             return None
         async with database.reading() as tx:
             return await read_agreed(tx, plan.name)
@@ -65,7 +63,7 @@ async def agreed_to(plan: CrawlPlan, clock: Clock) -> Wish | None:
 
 
 async def _ask(plan: CrawlPlan, outside: Outside, means: Means, say: Callable[[str], None], *, was_less: bool) -> None:
-    may = ". ".join((may_spend(plan), *await spent_elsewhere(plan, outside.clock)))
+    may = may_spend(plan)
     if not sys.stdin.isatty():
         why = "may now spend more than somebody agreed to" if was_less else "costs money, and nobody has agreed to that yet"
         raise UserError(

@@ -13,7 +13,8 @@ from bowerbird.crawl.seeding.former import FormerSeeds, Target, put_to_rest, rea
 from bowerbird.crawl.seeding.homes import HomeServers, host_of
 from bowerbird.crawl.work.bookkeeping import CALL_TIME, LEASE_TIME
 from bowerbird.db import open_database
-from bowerbird.db.versions import newest, version_of
+from bowerbird.db.addresses import public
+from bowerbird.db.tables import is_store
 from bowerbird.errors import UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.frontier import TaskFrontier
@@ -96,8 +97,7 @@ async def _store(plan: CrawlPlan, clock: Clock) -> AsyncIterator[Database | None
         return
     database = await open_database(plan.store, clock)
     try:
-        # One of an older version is brought up to date by the start itself.
-        yield database if await version_of(database) == newest() else None
+        yield database if await is_store(database, public(plan.store)) else None
     finally:
         await database.close()
 

@@ -24,7 +24,7 @@ from bowerbird.crawl.access.surveys import Surveyor
 from bowerbird.crawl.access.trials import Tried
 from bowerbird.db import open_database
 from bowerbird.db.addresses import public
-from bowerbird.db.versions import newest, version_of
+from bowerbird.db.tables import is_store
 from bowerbird.errors import BowerbirdError, CredentialError, UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.flows.files.sections.stream_plans import StreamPlan
@@ -151,7 +151,7 @@ async def _account(plan: CrawlPlan, outside: Outside) -> AsyncIterator[Account |
         return
     database, ledgers = await open_database(plan.store, outside.clock), RateLimits()
     try:
-        if await version_of(database) != newest():
+        if not await is_store(database, public(plan.store)):
             yield None
             return
         async with database.reading() as tx:

@@ -13,7 +13,8 @@ from bowerbird.cli.checks.start import exists
 from bowerbird.cli.screens.amounts.money import month_words, spent_lines
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
-from bowerbird.db.versions import version_of
+from bowerbird.db.addresses import public
+from bowerbird.db.tables import is_store
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.limits.budget import BudgetStatus, budget_statuses
 from bowerbird.limits.rate_limits import read_buckets
@@ -87,7 +88,7 @@ async def _known(plan: CrawlPlan, clock: Clock) -> tuple[BudgetStatus, ...]:
         return ()
     database = await open_database(plan.store, clock)
     try:
-        if await version_of(database) is None:
+        if not await is_store(database, public(plan.store)):
             return ()
         async with database.reading() as tx:
             return budget_statuses(await read_buckets(tx), clock.now())

@@ -17,7 +17,7 @@ from bowerbird.crawl.life.moved_service import proved
 from bowerbird.crawl.process.workers.running import Member, living, running_already
 from bowerbird.db import open_database
 from bowerbird.db.addresses import public
-from bowerbird.db.versions import newest, version_of
+from bowerbird.db.tables import is_store
 from bowerbird.errors import UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.flows.files.sections.seed_list import SeedQuery
@@ -81,19 +81,15 @@ def exists(store: str) -> bool:
 
 
 async def _found(plan: CrawlPlan, outside: Outside) -> _Known:
-    # Only read, and in whatever version: to bring it up to date is to wait for a crawl that writes it.
     database = await open_database(plan.store, outside.clock)
     try:
-        version = await version_of(database)
-        if version is None:
+        if not await is_store(database, public(plan.store)):
             return _Known()
         async with database.reading() as tx:
             workers = await living(tx, plan.name, outside.clock.now())
             ran = await registry.time_run(tx, plan.name)
-            # An older store has no purses yet, and its ledgers lack columns.
             ledgers = RateLimits(pace=outside.is_paced)
-            if version == newest():
-                await ledgers.load(tx)
+            await ledgers.load(tx)
             own = own_purse(budget_statuses(ledgers.buckets().values(), outside.clock.now()), plan.name)
             known = await proved(tx)
         return _Known(await Reader(database).crawl(plan.name), workers, ran, own.spent if own else 0.0, known, ledgers)
@@ -160,7 +156,7 @@ async def _chooses(query: SeedQuery, plan: CrawlPlan, outside: Outside) -> bool:
         return False
     database = await open_database(where, outside.clock)
     try:
-        if await version_of(database) is None:
+        if not await is_store(database, public(where)):
             return False
         async for _ in chosen(database, query.what, query.holds, plan.services[0].service, asks_judges=query.asks_judges):
             return True

@@ -22,8 +22,9 @@ from bowerbird.cli.live.run import Run, run_shown
 from bowerbird.clock import RealClock
 from bowerbird.crawl.life.extensions import Extensions
 from bowerbird.db import open_database
+from bowerbird.db.addresses import public
 from bowerbird.db.files.rewriting import rewrite_small
-from bowerbird.db.versions import newest, version_of
+from bowerbird.db.tables import is_store
 from bowerbird.errors import BowerbirdError
 from bowerbird.export.rows.endings import whole_format
 from bowerbird.flows.files.crawl_file import CrawlPlan
@@ -268,7 +269,7 @@ async def _free_name(job: Job, wish: Wish, clock: Clock) -> str:
         return name
     database = await open_database(store, clock)
     try:
-        if await version_of(database) != newest():
+        if not await is_store(database, public(store)):
             return name
         async with database.reading() as tx:
             known = await named_after(tx, name)

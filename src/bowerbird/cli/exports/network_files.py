@@ -10,7 +10,7 @@ from bowerbird.cli.screens.amounts import numbers
 from bowerbird.cli.screens.output import Output
 from bowerbird.cli.which import NamedStore, read_store
 from bowerbird.clock import RealClock
-from bowerbird.db.versions import newest
+from bowerbird.db.tables import SCHEMA_VERSION
 from bowerbird.errors import UserError
 from bowerbird.export.jobs.manifest import Manifest, Source
 from bowerbird.export.jobs.request import Request
@@ -32,4 +32,4 @@ def write_network(output: Output, place: NamedStore, request: Request, kind: str
 
 async def _written(place: NamedStore, request: Request, kind: str) -> Manifest:
     async with read_store(place, RealClock()) as database:
-        return await export_network(database, request, kind, Source(place.shown, newest()), RealClock())
+        return await export_network(database, request, kind, Source(place.shown, SCHEMA_VERSION), RealClock())

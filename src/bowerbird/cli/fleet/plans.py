@@ -8,7 +8,7 @@ from msgspec import structs
 
 from bowerbird.app import open_store
 from bowerbird.cli.store_addresses import read_plan, store_address
-from bowerbird.cli.which import NamedStore, likely_crawls, opened_as_is
+from bowerbird.cli.which import NamedStore, likely_crawls, opened_store
 from bowerbird.crawl.life.plan_versions import joined, with_any_credentials
 from bowerbird.db.addresses import public
 from bowerbird.errors import UserError
@@ -47,7 +47,7 @@ async def planned_in(store: str, crawl: str, clock: Clock) -> CrawlPlan:
 
 
 async def _only_crawl(store: str, clock: Clock) -> str:
-    async with opened_as_is(NamedStore(store), clock) as (database, _), database.reading() as tx:
+    async with opened_store(NamedStore(store), clock) as database, database.reading() as tx:
         names = likely_crawls(await read_numbers(tx))
     if len(names) != 1:
         raise UserError(f"{public(store)} holds {len(names)} crawls ({', '.join(names) or 'none'}); say which one is meant")

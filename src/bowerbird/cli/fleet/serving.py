@@ -22,7 +22,6 @@ from bowerbird.crawl.life.plan_versions import OUTDATED
 from bowerbird.crawl.process.endings import Ending
 from bowerbird.crawl.process.restarts import AWAY
 from bowerbird.crawl.process.stop_rules import StopRules
-from bowerbird.crawl.process.workers.running import check_upgrade
 from bowerbird.errors import Busy, CredentialError, DiskFull, UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.limits.credentials import CombinedVault
@@ -69,7 +68,7 @@ async def serve_crawl(service: Service) -> Ended:
     from bowerbird.remote.routes import fleet_routes
 
     clock, plan = service.outside.clock, await service.plan()
-    async with open_store(plan.store, clock, check=check_upgrade) as database:
+    async with open_store(plan.store, clock) as database:
         desk = Desk(Roster(database, clock, plan.name), clock, plan.contact)
         if service.outside.participation.makes_calls:
             # What a worker brings under one of these names must be the same.

@@ -38,7 +38,7 @@ async def work_for(address: Address, vault: Vault, clock: Clock, output: Output,
     """Works until the coordinator says that it is enough, or somebody ends it. `wanted`: calls at once, and facets."""
     link = Link(address, clock)
     own = await open_database(":memory:", clock)
-    await own.migrate()
+    await own.create_tables()
 
     def transport(contact: str) -> Transport:
         return HttpTransport(clock, load_settings(contact=contact or None).user_agent)

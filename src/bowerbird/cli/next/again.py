@@ -51,7 +51,7 @@ async def again_of(tx: Transaction, place: NamedStore, crawl: str) -> Again:
         return _from_here(known)
     own = known if _is_same_file(known.file, place.file) else Again()
     if place.crawl == crawl:
-        return structs.replace(own, file=place.file, name=crawl if place.is_renamed else None)
+            return structs.replace(own, file=place.file, name=None)
     named = structs.replace(own, file=place.file, name=crawl)
     is_meant = own is known or known.file == UNKNOWN
     return named if is_meant and plan_of(named, place.store, crawl) else _from_here(known)

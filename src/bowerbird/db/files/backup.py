@@ -19,11 +19,11 @@ from msgspec import Struct
 
 from bowerbird.db.addresses import check_address, is_postgres, without_password
 from bowerbird.db.files.private import create_private
-from bowerbird.db.migrate import scripts
 from bowerbird.db.sqlite.database import SqliteDatabase
 from bowerbird.db.sqlite.library import sqlite_module, what_to_check
 from bowerbird.db.sqlite.short_addresses import short_address, written_url
 from bowerbird.db.sqlite.short_columns import kept_rows, read, written
+from bowerbird.db.tables import check_version
 from bowerbird.errors import StoreError
 from bowerbird.ports import Clock
 
@@ -156,7 +156,9 @@ def _checked(path: Path, unwanted: Event) -> int:
         verdict = copy.execute("pragma integrity_check(1)").fetchone()[0]
         if verdict != "ok":
             raise StoreError(f"the backup {path} is damaged ({verdict}); take another")
-        return sum(copy.execute(f"select count(*) from {table}").fetchone()[0] for table in _tables(copy))
+        tables = _tables(copy)
+        check_version(copy.execute("select max(version) from schema_version").fetchone()[0], str(path))
+        return sum(copy.execute(f"select count(*) from {table}").fetchone()[0] for table in tables)
     except module.Error as error:
         raise StoreError(f"{path} cannot be read as a backup: {error}") from error
     finally:
@@ -175,7 +177,7 @@ def _tables(connection: Any) -> list[str]:
 async def _from_postgres(where: str, target: Path, clock: Clock, said: Said) -> None:
     copy = SqliteDatabase.open(str(target), clock)
     try:
-        await copy.migrate()
+        await copy.create_tables()
         async with _snapshot(where, clock) as connection:
             await _check_version(connection)
             for table in await _copied_tables(connection):
@@ -221,20 +223,16 @@ async def _connected(where: str) -> Any:
 async def _check_version(connection: Any) -> None:
     import asyncpg
 
-    newest = scripts()[-1][0]
     try:
-        version = await connection.fetchval("select max(version) from migrations")
+        version = await connection.fetchval("select max(version) from schema_version")
     except asyncpg.UndefinedTableError:
-        raise StoreError("this PostgreSQL database is no bowerbird store: it has no migrations") from None
-    if version != newest:
-        raise StoreError(
-            f"the store is of version {version}, this bowerbird of {newest}: run `bowerbird upgrade`, then back it up"
-        )
+        version = None
+    check_version(version, "The PostgreSQL database")
 
 
 async def _copied_tables(connection: Any) -> list[str]:
     rows = await connection.fetch("select tablename from pg_tables where schemaname = current_schema() order by tablename")
-    return [row["tablename"] for row in rows if row["tablename"] != "migrations"]
+    return [row["tablename"] for row in rows if row["tablename"] != "schema_version"]
 
 
 async def _copy_table(connection: Any, copy: SqliteDatabase, table: str, said: Said) -> None:
@@ -243,7 +241,7 @@ async def _copy_table(connection: Any, copy: SqliteDatabase, table: str, said: S
     kept = ", ".join(f'"{name}"' for name in _written(table, columns))
     insert = f'insert into "{table}" ({kept}) values ({", ".join("?" for _ in columns)})'
     async with copy.transaction() as tx:
-        # What a migration puts there (the token counter) is part of the source too.
+        # The rows that a new store begins with are part of the source too.
         await tx.execute(f'delete from "{table}"')
     done = 0
     cursor = await connection.cursor(f'select {names} from "{table}"')
@@ -285,7 +283,7 @@ async def _into_postgres(source: Any, where: str, clock: Clock, said: Said) -> N
 
     database = await PostgresDatabase.open(where, clock)
     try:
-        await database.migrate()
+        await database.create_tables()
         with clock.outside():
             connection = await _connected(where)
             try:
@@ -300,11 +298,8 @@ async def _into_postgres(source: Any, where: str, clock: Clock, said: Said) -> N
 async def _fill(connection: Any, source: Any, said: Said) -> None:
     if await connection.fetchval("select count(*) from crawls"):
         raise StoreError("the PostgreSQL database holds crawls already; restore into an empty one")
-    version = source.execute("select max(version) from migrations").fetchone()[0]
-    if version != scripts()[-1][0]:
-        raise StoreError(f"the backup is of version {version}, this bowerbird of {scripts()[-1][0]}: restore it to a file first")
     # What only SQLite needs has no place there, but for the numbers that nobody may get again.
-    there = {row["tablename"] for row in await connection.fetch(_THERE)} - {"migrations"}
+    there = {row["tablename"] for row in await connection.fetch(_THERE)} - {"schema_version"}
     given = dict(zip(("users", "posts"), source.execute("select users, posts from highest_numbers").fetchone(), strict=True))
     for table in (name for name in _tables(source) if name in there):
         await connection.execute(f'delete from "{table}"')

@@ -10,7 +10,7 @@ from bowerbird.db.sqlite.library import sqlite_module
 
 _MOST = 100
 _CRAWLS = "select name, settings from crawls order by crawl"
-_TABLES = "select count(*) from sqlite_master where type = 'table' and name in ('crawls', 'migrations')"
+_TABLES = "select count(*) from sqlite_master where type = 'table' and name in ('crawls', 'schema_version')"
 
 
 def stores_in(folder: Path) -> Iterator[Path]:

@@ -12,7 +12,6 @@ import asyncpg
 
 from bowerbird.db.addresses import check_address, public, without_password
 from bowerbird.db.hooks import Hooks
-from bowerbird.db.migrate import migrate
 from bowerbird.db.postgres.arrays import (
     asked_together,
     carried,
@@ -24,6 +23,7 @@ from bowerbird.db.postgres.arrays import (
     written_table,
 )
 from bowerbird.db.shared_time import set_clock
+from bowerbird.db.tables import create_tables
 from bowerbird.db.texts import all_storable, storable
 from bowerbird.errors import Busy, DiskFull, StoreError, Unreachable
 from bowerbird.ports import Clock, Row, Transaction
@@ -37,8 +37,6 @@ OURS = "bowerbird"
 """How our connections name themselves to the server."""
 _PATIENCE = 60
 """Seconds within which one statement of a running crawl must be answered, and the next one follow it."""
-_UPGRADE = 7 * 24 * 3600
-"""Seconds that one statement of an upgrade may take: it may write every row of a large store anew."""
 _DISK = (asyncpg.DiskFullError, asyncpg.ReadOnlySQLTransactionError)
 _BUSY = (
     asyncpg.SerializationError,
@@ -356,11 +354,11 @@ class PostgresDatabase:
     def members(self, values: Sequence[Any]) -> Any:
         return list(values)
 
-    async def migrate(self) -> None:
-        async with self.transaction(patience=_UPGRADE) as tx:
-            # Two processes may start at once: the second waits here and then finds nothing to do.
+    async def create_tables(self) -> None:
+        async with self.transaction() as tx:
+            # Two processes may start at once: the second waits here and then finds the tables.
             await tx.execute("select pg_advisory_xact_lock(7254103)")
-            await migrate(tx, self.dialect, self._clock.now())
+            await create_tables(tx, self.dialect, self._clock.now())
 
     async def close(self) -> None:
         with self._clock.outside():

@@ -22,10 +22,10 @@ import msgspec
 from bowerbird.db.addresses import public
 from bowerbird.db.files.private import create_private, make_private
 from bowerbird.db.hooks import Hooks
-from bowerbird.db.migrate import migrate
 from bowerbird.db.sqlite.disk import Disk, LogFile, let_go
 from bowerbird.db.sqlite.library import bind_quickly, check_place, sqlite_module, what_to_check
 from bowerbird.db.sqlite.transaction import SqliteTransaction
+from bowerbird.db.tables import create_tables
 from bowerbird.errors import Busy, DiskFull, StoreError
 from bowerbird.model import Backoff
 from bowerbird.ports import Clock, Transaction
@@ -44,9 +44,8 @@ _LOG_SIZE = 512 * 1024 * 1024
 _WRITER_CACHE, _READER_CACHE = 256 * 1024, 64 * 1024
 """Kilobytes of the file that a connection may keep in memory."""
 _STATEMENTS = 2048
-"""Statements that a connection keeps ready. Those of the migrations are 500, and the driver never puts one aside that was used as
-often as others for one that came later: with room for few more, a process that made its store would make each statement of each
-page ready anew."""
+"""Prepared statements that a connection keeps. Creating the tables takes 200, and the driver never drops one that was used as
+often as later ones: with less room, a process that created its store would prepare the statements of each page again."""
 _LOG_RETRY = timedelta(seconds=5)
 """When somebody was just reading from it."""
 _blank: list[Any] = []
@@ -342,12 +341,12 @@ class SqliteDatabase:
     def members(self, values: Sequence[Any]) -> Any:
         return msgspec.json.encode(values).decode()
 
-    async def migrate(self) -> None:
+    async def create_tables(self) -> None:
         is_blank = self._where == ":memory:" and not self._writer.execute("select count(*) from sqlite_master").fetchone()[0]
         if is_blank and _blank:
             _blank[0].backup(self._writer)
         async with self.transaction() as tx:
-            await migrate(tx, self.dialect, self._clock.now())
+            await create_tables(tx, self.dialect, self._clock.now())
         if is_blank and not _blank:
             _blank.append(self._connect())
             self._writer.backup(_blank[0])

@@ -10,7 +10,7 @@ _REFERENCES = frozenset({"reply_to", "repost_of", "quote_of"})
 
 
 def end_of(id_: str, length: int = _OF_AN_ID) -> str:
-    """The part of an id, or of a column with ids, that the indexes are made of; the migrations spell it the same way. Of a short
+    """The part of an id, or of a column with ids, that the indexes are made of, as in schema/sqlite.sql. Of a short
     id it is all, and in PostgreSQL, where nothing is counted from the end, of every id."""
     return f"substr({id_}, -{length})"
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from bowerbird.db.sqlite.remaking import index
 from bowerbird.ports import Transaction
 
 _MILLION = ">> 20"
@@ -18,14 +17,6 @@ _ALL, _SOME = 1_048_576, 524_288
 """As many rows as SQLite assumes where it has counted none: in an index, and in one of only some rows of a table."""
 _MADE = "select name, tbl_name, sql from sqlite_master where type = 'index' and instr(sql, ?)"
 _COUNTED = "select name from sqlite_master where name in ('sqlite_stat1', 'sqlite_stat4')"
-
-
-async def index_by_millions(tx: Transaction, *parts: str) -> None:
-    """Makes one: `name on table (columns) where …`."""
-    head, _, columns = ", ".join(parts).partition("(")
-    table = head.split(" on ", 1)[1].strip()
-    (key,) = await tx.fetch("select name from pragma_table_info(?) where pk = 1", table)
-    await index(tx, f"{head}({key['name']} {_MILLION}, {columns}")
 
 
 async def tell_planner(tx: Transaction) -> None:

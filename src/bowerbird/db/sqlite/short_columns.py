@@ -117,22 +117,6 @@ def whole_in_sql(column: str) -> str:
     return f"case substr({column}, 1, 1) {' '.join(forms)} when {_text(PLAIN)} then substr({column}, 2) else {column} end"
 
 
-def shortened_in_sql(column: str) -> str:
-    """The same as `shortened`."""
-    whens = []
-    for form in SHORT_FORMS:
-        name = len(form.begins) + 1
-        middle = name + form.characters
-        key = middle + len(form.middle)
-        whens.append(
-            f"when substr({column}, 1, {len(form.begins)}) = {_text(form.begins)} "
-            f"and substr({column}, {middle}, {len(form.middle)}) = {_text(form.middle)} "
-            f"then {_text(form.mark)} || substr({column}, {name}, {form.characters}) || substr({column}, {key})"
-        )
-    marks = ", ".join(_text(mark) for mark in MARKS)
-    return f"case {' '.join(whens)} when substr({column}, 1, 1) in ({marks}) then {_text(PLAIN)} || {column} else {column} end"
-
-
 def implied_in_sql(column: str, posts: str = "") -> str:
     """What a column says, wherever that is stored; `posts`: before each name, such as `p.`."""
     stored = f"{posts}{_PREFIX}{column}"

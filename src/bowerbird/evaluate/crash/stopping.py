@@ -10,7 +10,7 @@ from datetime import timedelta
 from bowerbird.clock import to_micros
 from bowerbird.crawl.life.registry import SILENT
 from bowerbird.db import open_database
-from bowerbird.db.versions import version_of
+from bowerbird.db.tables import is_store
 from bowerbird.errors import Busy
 from bowerbird.evaluate.crash.child import CrawlProcess
 from bowerbird.evaluate.crash.rounds import Moments, Round
@@ -69,7 +69,7 @@ class Stopping:
         """Whether its row could be made to look long silent; a process that is still setting up has none."""
         try:
             async with asyncio.timeout(1), self._opened() as database:
-                if await version_of(database) is None:
+                if not await is_store(database):
                     return False
                 async with database.transaction() as tx:
                     return bool(await tx.execute(_AGE, to_micros(self._clock.now() - 2 * SILENT), process.pid))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bowerbird.db.moment import one_moment
-from bowerbird.db.versions import newest
+from bowerbird.db.tables import SCHEMA_VERSION
 from bowerbird.evaluate.forget.searching import Secret, found_in
 from bowerbird.export.cleaning.exports import Known, Wanted, find_exports
 from bowerbird.export.jobs.manifest import Source
@@ -23,7 +23,7 @@ async def write_exports(database: Database, folder: Path, clock: Clock) -> None:
     async with one_moment(database) as moment:
         for name in _FILES:
             request = Request(what=name.partition(".")[0], out=str(folder / name))
-            await export(moment, request, Source("evaluation", newest()), clock)
+            await export(moment, request, Source("evaluation", SCHEMA_VERSION), clock)
 
 
 async def clean_exports(known: Database, folder: Path, clock: Clock) -> None:

@@ -49,7 +49,7 @@ _KEYS: Mapping[str, frozenset[str]] = {
     "quarantine": frozenset({"facet"}), "quarantine_sources": frozenset({"facet"}), "prepared": frozenset({"name", "document"}),
     "claims": frozenset({"name"}), "tombstones": frozenset({"mark"}), "tombstone_state": frozenset({"after_key"}),
     "dashboard_people": frozenset({"name", "hash"}), "dashboard_sessions": frozenset({"hash", "person"}),
-    "dashboard_tries": frozenset({"key"}), "migrations": frozenset({"name"}), "dictionaries": frozenset({"kind"}),
+    "dashboard_tries": frozenset({"key"}), "dictionaries": frozenset({"kind"}),
     "worker_tokens": frozenset({"hash"}), "forget_requests": frozenset({"who"}), "credentials": frozenset({"credential"}),
 }  # fmt: skip
 """What code looks things up by, or reads as a whole by its own rules: it comes from us, or the page would not be found."""

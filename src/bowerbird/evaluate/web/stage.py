@@ -135,7 +135,7 @@ async def staged(folder: Path, build: Build = dashboard) -> AsyncIterator[Stage]
     clock = RealClock()
     database = await open_threaded(str(folder / "marked.db"), clock)
     try:
-        await database.migrate()
+        await database.create_tables()
         marked = await mark(database)
         vault = FileVault(folder / "vault", "of the evaluation")
         cost = Cost(passes=1, memory=1024)

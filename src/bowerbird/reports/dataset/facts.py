@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from bowerbird.clock import from_micros
-from bowerbird.db.versions import version_of
+from bowerbird.db.tables import SCHEMA_VERSION
 from bowerbird.flows.consent import Consent
 from bowerbird.flows.files.sections.card_words import CardWords
 from bowerbird.ports import Database, Transaction
@@ -114,12 +114,12 @@ class DatasetFacts(Struct, frozen=True, kw_only=True):
 async def read_facts(database: Database, facets: Facets, now: datetime) -> DatasetFacts:
     """Reads a store that stands still (`one_moment`)."""
     sums = await read_views(database, facets, VIEWS)
-    summary, schema = await Reader(database).summary(), await version_of(database) or 0
+    summary = await Reader(database).summary()
     async with database.reading() as tx:
         kinds, languages = await _composition(tx, database)
         return DatasetFacts(
             made_at=now,
-            schema=schema,
+            schema=SCHEMA_VERSION,
             versions=tuple((row["version"], from_micros(row["since"])) for row in await tx.fetch(_VERSIONS)),
             services=tuple(ServiceFacts(**dict(row)) for row in await tx.fetch(_SERVICES)),
             crawls=tuple([await _crawl(tx, database, report) for report in summary.crawls]),

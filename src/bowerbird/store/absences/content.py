@@ -47,7 +47,7 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "rebuilds": ("edges",), "controls": ("name",), "worker_tokens": ("name", "hash"),
         "claims": ("name",), "changes": ("who", "why", "before", "after"), "judgements": ("judge", "version", "decided_by"),
         "judgement_history": ("judge", "version", "decided_by"), "community_models": ("judge", "learned"),
-        "migrations": ("name",), "outputs": ("path",), "media_copies": ("place", "path"), "remaps": ("version", "fields"),
+        "outputs": ("path",), "media_copies": ("place", "path"), "remaps": ("version", "fields"),
         "streams": ("name", "channel", "options", "tuned"), "ledgers": ("bucket",), "credentials": ("credential",),
         "bills": ("payer",), "forget_requests": ("who", "why"),
         "calls": ("facet", "credential", "charges"), "errors": ("part",), "outages": ("service",), "volumes": ("query",),

@@ -103,7 +103,7 @@ ELSEWHERE: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "workers": ("name", "host", "identity", "place", "version", "label"), "worker_tokens": ("name", "hash"),
         "plans": ("document", "whole"), "rebuilds": ("edges",), "controls": ("name",),
         "claims": ("name",), "outputs": ("path",), "media_copies": ("place", "path"), "remaps": ("version", "fields"),
-        "migrations": ("name",), "streams": ("name", "channel", "options"), "ledgers": ("bucket",),
+        "streams": ("name", "channel", "options"), "ledgers": ("bucket",),
         "credentials": ("credential", "reason"), "bills": ("payer",), "calls": ("facet", "credential", "charges"),
         "errors": ("part",), "outages": ("service",), "quarantine": ("facet",), "quarantine_sources": ("facet", "why"),
         "dictionaries": ("body", "kind"), "tasks": ("memory",), "trends": ("place",), "forget_requests": ("who", "why"),

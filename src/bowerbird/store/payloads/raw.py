@@ -54,7 +54,7 @@ class Packer:
             return
         self._packers.clear()
         # One without a kind was learned from content: nothing more is packed with it.
-        for row in await tx.fetch("select dictionary, kind, body from dictionaries where kind is not null order by dictionary"):
+        for row in await tx.fetch("select dictionary, kind, body from dictionaries order by dictionary"):
             if kind := _KINDS.get(row["kind"]):
                 body = zstandard.ZstdCompressionDict(bytes(row["body"]), dict_type=zstandard.DICT_TYPE_RAWCONTENT)
                 body.precompute_compress(level=_LEVEL)

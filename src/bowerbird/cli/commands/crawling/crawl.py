@@ -16,7 +16,6 @@ from bowerbird.app import Outside, Participation, open_crawl
 from bowerbird.cli.checks.changed import applies
 from bowerbird.cli.checks.consent import check_consent, keep_consent
 from bowerbird.cli.checks.former_seeds import settle_former
-from bowerbird.cli.checks.renamed import as_known
 from bowerbird.cli.checks.start import check_start
 from bowerbird.cli.checks.trials import check_tokens
 from bowerbird.cli.commands.crawling.credentials import VaultOption, open_vault
@@ -155,9 +154,6 @@ async def _crawl(plan: CrawlPlan, settings: Settings, vault: Vault, wish: _Wish)
     say = wish.view.say
     try:
         again = wish.again
-        if again.name is None:
-            known = await as_known(structs.replace(plan, called=again.kept()), outside)
-            again, plan = (again, plan) if known.name == plan.name else (structs.replace(again, name=known.name), known)
         plan = structs.replace(plan, called=again.kept())
         start = await check_start(plan, outside, wish.limits, may_join=wish.joins, say=say)
         applied = await applies(plan, outside, again, is_told=wish.applies, say=say)

@@ -48,7 +48,7 @@ def command(
         checks += [check_space(folder, "disk of the store", "free some space, or write store = … on a larger disk")]
         checks += [check_writing("folder of the store", folder, "change its permissions, or write another store = …")]
     if plan and spending:
-        checks += [*spending.checks(plan), *_begun(plan), *_changed(plan, file)]
+        checks += [*spending.checks(plan), *_changed(plan, file)]
     if plan or database:
         checks += _remote_checks(plan, database, settings, opened)
     for check in checks:
@@ -91,15 +91,6 @@ def _spending(plan: CrawlPlan) -> Spending:
     from bowerbird.cli.checks.spending import read_spending
 
     return asyncio.run(read_spending(plan))
-
-
-def _begun(plan: CrawlPlan) -> list[Check]:
-    """Whether the file seems to have been renamed, so that `bowerbird crawl` would ask first."""
-    from bowerbird.cli.checks.renamed import begun_as
-    from bowerbird.clock import RealClock
-
-    known = asyncio.run(begun_as(plan, RealClock()))
-    return [] if known is None else [Check("name of the crawl", WARNING, known.what(plan), known.ways(plan))]
 
 
 def _changed(plan: CrawlPlan, file: Path | None) -> list[Check]:

@@ -16,7 +16,7 @@ from bowerbird.cli.screens.amounts import numbers
 from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.cli.which import NamedStore, find_store, read_store
 from bowerbird.clock import RealClock
-from bowerbird.db.versions import newest
+from bowerbird.db.tables import SCHEMA_VERSION
 from bowerbird.errors import UserError
 from bowerbird.export.jobs.manifest import Manifest, Source
 from bowerbird.export.jobs.pseudonyms import Pseudonyms
@@ -144,7 +144,7 @@ async def _written(place: NamedStore, request: Request, output: Output) -> Manif
     clock = RealClock()
     pace = Pace(clock, output)
     async with read_store(place, clock) as database:
-        source = Source(place.shown, newest())
+        source = Source(place.shown, SCHEMA_VERSION)
         manifest = await export(database, request, source, clock, lambda told: pace.tell(told.rows, told.part))
     pace.end()
     return manifest

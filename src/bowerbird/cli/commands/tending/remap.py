@@ -42,7 +42,7 @@ def command(place: StoreArgument = None, as_json: JsonFlag = False) -> None:
 async def _remap(place: NamedStore, output: Output) -> Run:
     clock = RealClock()
     async with opened_store(place, clock) as database:
-        await database.migrate()
+        await database.create_tables()
         run, is_resumed = await begin(database, __version__, clock.now())
         if is_resumed:
             output.progress(f"Going on where it was: {run.items:,} payloads are read, {run.part:.0%}.")

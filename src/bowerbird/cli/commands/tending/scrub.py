@@ -18,9 +18,8 @@ from bowerbird.db.files.rewriting import rewrite
 from bowerbird.errors import UserError
 from bowerbird.ports import Clock
 from bowerbird.reports.status.health import read_size
-from bowerbird.store.absences.forgetting import Forgotten, forget_as_in
+from bowerbird.store.absences.forgetting import Forgotten, Said, forget_as_in
 from bowerbird.store.intake.quarantine import forget_old
-from bowerbird.store.payloads.repacking import Said, repack
 
 
 class _Scrubbed(Struct, frozen=True):
@@ -66,7 +65,6 @@ async def _scrub(place: NamedStore, like: NamedStore | None, said: Said) -> _Scr
                 f"the crawl {workers[0].crawl} is running on {place.shown}: process {workers[0].pid} on {workers[0].host}. "
                 f"Stop it first with `bowerbird stop {place.file or place.shown}`"
             )
-        await repack(database, clock, said)
         if like is not None:
             async with opened_store(like, clock) as known:
                 forgotten = await forget_as_in(known, database, clock, said)

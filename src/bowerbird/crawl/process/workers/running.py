@@ -8,9 +8,7 @@ from msgspec import Struct
 
 from bowerbird.clock import from_micros
 from bowerbird.crawl.life import registry
-from bowerbird.db.versions import newest, version_of
-from bowerbird.errors import UserError
-from bowerbird.ports import Clock, Database, Transaction
+from bowerbird.ports import Transaction
 
 _WORKERS = "select * from workers where ended_at is null order by worker"
 _NOBODY = 0
@@ -69,18 +67,3 @@ async def living(tx: Transaction, crawl: str | None, now: datetime) -> list[Memb
         )
         for row in rows
     ]
-
-
-async def check_upgrade(database: Database, clock: Clock) -> None:
-    """Raises `UserError` where a SQLite store of an earlier version is in use: whoever runs there could not write any more.
-    Fleets on PostgreSQL are upgraded one process after the other, and migrations let them."""
-    if database.dialect != "sqlite" or (version := await version_of(database)) is None or version >= newest():
-        return
-    async with database.reading() as tx:
-        workers = await living(tx, None, clock.now())
-    if workers:
-        raise UserError(
-            f"the store is of version {version}, this bowerbird of {newest()}, and process {workers[0].pid} on {workers[0].host} "
-            f"runs the crawl {workers[0].crawl} on it with an earlier bowerbird. Stop that first with `bowerbird stop`: whoever "
-            "starts then brings the store up to date"
-        )

@@ -11,8 +11,8 @@ from starlette.routing import BaseRoute, Route
 
 from bowerbird.crawl.access.how_to_add import login_at
 from bowerbird.db import open_database
-from bowerbird.db.versions import newest, version_of
-from bowerbird.errors import BowerbirdError, CredentialError, UserError
+from bowerbird.db.tables import SCHEMA_VERSION, is_store
+from bowerbird.errors import BowerbirdError, CredentialError, StoreError, UserError
 from bowerbird.limits.credentials import (
     ADDRESS,
     DATABASE,
@@ -187,14 +187,11 @@ async def _tried_database(desk: Desk, credential: Credential) -> Said:
     except BowerbirdError as error:
         return Said(f"{credential.name} cannot be opened: {error}", "bad")
     try:
-        version = await version_of(database)
+        is_ours = await is_store(database, credential.name)
+    except StoreError as error:
+        return Said(str(error), "bad")
     finally:
         await database.close()
-    if version is None:
+    if not is_ours:
         return Said(f"{credential.name} answers, and holds no crawls yet: the first one makes its tables.", "good")
-    answers = f"{credential.name} answers; it is a store of version {version}"
-    if version == newest():
-        return Said(f"{answers}.", "good")
-    return Said(
-        f"{answers}, and this bowerbird is of {newest()}: bring it up to date with `bowerbird upgrade vault:{credential.name}`."
-    )
+    return Said(f"{credential.name} answers; it is a store of version {SCHEMA_VERSION}.", "good")
