@@ -1,0 +1,412 @@
+"""Compare the public surface of bowerbird with surface.txt, or write it: `python tests/contract/surface.py [--write]`.
+
+The surface is what users, their scripts and their crawl files rely on. The file has one fact a line, sorted, and each line is
+complete in itself: a diff of it shows what came, what went and what changed without its context, `git log -p` shows when, and
+branches that change different facts merge. The first word is the area, the rest is `NAME: FACTS`.
+
+    api         names that `import bowerbird` offers, what they return, and signatures
+    command     commands with their arguments (by position) and options
+    crawl-file  keys of a crawl file, from the JSON Schema that `bowerbird flow schema` writes
+    exit        exit codes, as commands returned them (surface_outputs.py)
+    export      tables and columns, formats, networks
+    facet       what can be asked of each network
+    flow        built-in flows
+    json        keys of the `--json` outputs, as commands printed them (surface_outputs.py)
+    route       addresses of the dashboard and of the coordinator, and who may use them
+    setting     environment variables and keys of `config.toml`
+    stream      channels of each network and their options
+    view        views of a store and their columns
+"""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import inspect
+import io
+import re
+import sys
+import typing
+from collections.abc import Iterator, Mapping
+from contextlib import redirect_stdout
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import typer
+from surface_outputs import output_lines
+
+import bowerbird
+from bowerbird import cli, settings
+from bowerbird.clock import RealClock
+from bowerbird.db import open_database
+from bowerbird.export.jobs.naming import ENDINGS
+from bowerbird.export.rows.other_shapes import SHAPES
+from bowerbird.model import Facet
+from bowerbird.remote.description import openapi
+from bowerbird.reports.blocks.networks import KINDS
+from bowerbird.vocabulary import vocabulary
+from bowerbird.web.dashboard import dashboard_routes
+from bowerbird.web.security.guard import role_of
+from bowerbird.web.site import Site
+
+FILE = Path(__file__).with_name("surface.txt")
+UPDATE = "python tests/contract/surface.py --write"
+_TYPES = {"str": "text", "int": "integer", "int range": "integer", "float range": "float"}
+"""Names of the types of parameters, as they differ between click and its copy in typer."""
+
+
+def code_lines() -> list[str]:
+    """Return the facts that the code tells without a crawl."""
+    readers = (
+        command_lines,
+        crawl_file_lines,
+        flow_lines,
+        facet_lines,
+        export_lines,
+        route_lines,
+        setting_lines,
+        api_lines,
+    )
+    return [*asyncio.run(view_lines()), *(line for reader in readers for line in reader())]
+
+
+def surface() -> list[str]:
+    """Return the whole surface, as the file has it."""
+    return sorted({*code_lines(), *output_lines()})
+
+
+def difference(recorded: list[str], found: list[str]) -> str:
+    """Return the lines that went (-) and came (+), and how to record them; empty if there are none."""
+    changed = [line for line in difflib.ndiff(recorded, found) if line[0] in "+-"]
+    if not changed:
+        return ""
+    advice = f"The public surface is not that of {FILE.name}. If the change is intended, run `{UPDATE}` and commit the file:"
+    return "\n".join([advice, *changed])
+
+
+# Commands
+
+
+def command_lines() -> Iterator[str]:
+    """Yield every command with its parameters, from the command tree."""
+    root = typer.main.get_command(cli.app)
+    yield f"command bowerbird: help {' '.join(root.context_settings['help_option_names'])}"
+    yield from _parameter_lines("bowerbird", root.params)
+    for name in cli.COMMANDS:
+        yield from _tree_lines(f"bowerbird {name}", cli.load(name))
+
+
+def _tree_lines(name: str, command: Any) -> Iterator[str]:
+    below = getattr(command, "commands", {})
+    for each, inner in below.items():
+        yield from _tree_lines(f"{name} {each}", inner)
+    if not below:
+        yield f"command {name}"
+    yield from _parameter_lines(name, command.params)
+
+
+def _parameter_lines(command: str, parameters: list[Any]) -> Iterator[str]:
+    position = 0
+    for each in parameters:
+        facts = ["flag"] if getattr(each, "is_flag", False) else [_kind(each.type)]
+        if each.param_type_name == "argument":
+            position += 1
+            name = f"{position} {each.metavar or each.name.upper()}"
+        else:
+            name = " ".join((*each.opts, *(f"/ {no}" for no in each.secondary_opts)))
+            facts += [each.metavar] if each.metavar else []
+        facts += ["required"] if each.required else []
+        facts += ["repeatable"] if getattr(each, "multiple", False) or each.nargs == -1 else []
+        if isinstance(each.default, str | int | float) and each.default is not False and each.default != "":
+            facts.append(f"default {getattr(each.default, 'value', each.default)}")
+        yield f"command {command} {name}: {', '.join(facts)}"
+
+
+def _kind(kind: Any) -> str:
+    if choices := getattr(kind, "choices", None):
+        return "one of " + " ".join(str(getattr(each, "value", each)) for each in choices)
+    if hasattr(kind, "func"):
+        # The type has the name of our own function that reads the text.
+        return "text"
+    bounds = {">=": getattr(kind, "min", None), "<=": getattr(kind, "max", None)}
+    limits = (f"{sign} {bound}" for sign, bound in bounds.items() if bound is not None)
+    return " ".join([_TYPES.get(kind.name, kind.name), *limits])
+
+
+def _printed(*arguments: str) -> str:
+    """Return what a command prints."""
+    with io.StringIO() as text, redirect_stdout(text):
+        code = cli.run(arguments)
+        if code:
+            raise RuntimeError(f"bowerbird {' '.join(arguments)} ended with exit code {code}")
+        return text.getvalue()
+
+
+# Crawl files, flows and facets
+
+
+def crawl_file_lines() -> Iterator[str]:
+    """Yield every key of a crawl file with what it takes, from its JSON Schema."""
+    schema = msgspec.json.decode(_printed("flow", "schema"))
+    whole = schema["properties"]
+    for name in whole["flow"]["anyOf"][-1]["properties"]:
+        table = whole["flow"]["anyOf"][-1]["properties"][name]
+        if name in whole and table.get("properties") == whole[name].get("properties"):
+            # The same table as at the top of the file.
+            table.pop("properties", None)
+    for path, fact in _schema_facts("", schema):
+        yield f"crawl-file {path}: {fact}"
+
+
+def _schema_facts(path: str, schema: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if path:
+        yield path, _value(schema)
+    for way in (schema, *schema.get("anyOf", ()), *schema.get("oneOf", ())):
+        items = way.get("items", {})
+        if "properties" in items:
+            yield from _key_facts(f"{path}[]", items)
+        if "properties" in way:
+            yield from _key_facts(path, way)
+
+
+def _key_facts(path: str, schema: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    properties, required = schema["properties"], schema.get("required", ())
+    kinds = list(properties.values())
+    if len(kinds) > 1 and "properties" in kinds[0] and all(each == kinds[0] for each in kinds):
+        # Tables named after facets, which have lines of their own.
+        properties = {"*": kinds[0]}
+    for name, kind in properties.items():
+        for inner, fact in _schema_facts(f"{path}.{name}".removeprefix("."), kind):
+            is_needed = name in required and inner.endswith(f".{name}")
+            yield inner, fact + ", required" * is_needed
+
+
+def _value(schema: Mapping[str, Any]) -> str:
+    """Return the values that a key takes, in one line."""
+    if ways := (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
+        return " or ".join(dict.fromkeys(map(_value, ways)))
+    if "enum" in schema:
+        return "one of " + " ".join(map(str, schema["enum"]))
+    if "items" in schema:
+        return f"list of ({_value(schema['items'])})"
+    limits = {name: schema[name] for name in sorted(schema) if name.lower().endswith(("imum", "items"))}
+    pattern = schema.get("pattern", "")
+    name = "duration" if "wdhms" in pattern else f"{schema['type']} {pattern}".strip()
+    keys = ", other keys too" * (schema["type"] == "object" and schema.get("additionalProperties", True) is True)
+    return " ".join([name, *(f"{key} {value}" for key, value in limits.items())]) + keys
+
+
+def flow_lines() -> Iterator[str]:
+    """Yield the facets, edges and other keys of each built-in flow, as `bowerbird flow show` prints them."""
+    for each in msgspec.json.decode(_printed("flow", "list", "--json").splitlines()[-1])["flows"]:
+        name = each["name"]
+        flow = msgspec.json.decode(_printed("flow", "show", name, "--json").splitlines()[-1])
+        yield f"flow {name}: seeds {' '.join(flow.pop('seeds'))}"
+        for facet in flow.pop("facets"):
+            yield f"flow {name} facet {facet.pop('name')}: {_set_values(facet)}"
+        for edge in flow.pop("edges"):
+            yield f"flow {name} edge {edge.pop('source')} to {edge.pop('to')}: {_set_values(edge)}"
+        for key in sorted(flow.keys() - {"name", "about", "image"}):
+            if flow[key] not in (None, [], {}):
+                yield f"flow {name} {key}: {_set_values(flow[key]) if isinstance(flow[key], dict) else flow[key]}"
+
+
+def _set_values(table: Mapping[str, Any]) -> str:
+    """Return the keys of a table that say something."""
+    said = {name: value for name, value in table.items() if value not in (None, [], {}, "", False)}
+    return ", ".join(f"{name} {msgspec.json.encode(value, order='sorted').decode()}" for name, value in said.items())
+
+
+def facet_lines() -> Iterator[str]:
+    """Yield what each network can be asked and listened to for."""
+    words = vocabulary()
+    for provider in words.providers:
+        for name, facet in words.providers[provider].items():
+            yield f"facet {provider} {name}: {_about(facet)}"
+        for name, channel in words.channels.get(provider, {}).items():
+            yield f"stream {provider} {name}: {_about(channel.facet)}"
+            for option in channel.options:
+                yield f"stream {provider} {name} option {option}" + ": required" * (option in channel.needs)
+        for way in words.place_ways.get(provider, ()):
+            yield f"facet {provider} places by {way}"
+
+
+def _about(facet: Facet) -> str:
+    return f"of {facet.subject}, yields {' '.join(sorted(facet.yields))}" + ", billed" * facet.is_paid
+
+
+# Stores and exports
+
+
+async def view_lines() -> list[str]:
+    """Return the views of an empty store with their columns."""
+    database = await open_database(":memory:", RealClock())
+    try:
+        await database.create_tables()
+        async with database.reading() as tx:
+            views = await tx.fetch("select name from sqlite_master where type = 'view'")
+            columns = {view["name"]: await tx.fetch("select * from pragma_table_info(?)", view["name"]) for view in views}
+    finally:
+        await database.close()
+    found = {view: [row["name"] for row in rows] for view, rows in columns.items() if view.startswith("v_")}
+    return [line for view, names in found.items() for line in _table_lines("view", view, dict.fromkeys(names, ""))]
+
+
+def _table_lines(area: str, table: str, columns: Mapping[str, str]) -> Iterator[str]:
+    """Yield the order of the columns in one line, and each column in its own."""
+    yield f"{area} {table}: {' '.join(columns)}"
+    for name, kind in columns.items():
+        yield f"{area} {table}.{name}" + (f": {kind}" if kind else "")
+
+
+def export_lines() -> Iterator[str]:
+    """Yield the tables that are exported, their columns in order, the formats and the networks."""
+    for name, shape in SHAPES.items():
+        yield from _table_lines("export", name, {column.name: str(column.kind) for column in shape.columns})
+    for name, ending in ENDINGS.items():
+        yield f"export format {name}: .{ending}"
+    for kind in KINDS:
+        yield f"export network of kind {kind}"
+
+
+# HTTP
+
+
+def route_lines() -> Iterator[str]:
+    """Yield the routes of the dashboard with the role that each needs, and those of the coordinator."""
+    # Nothing is asked: the routes can be listed without a database.
+    site = Site(typing.cast("Any", None), RealClock(), "surface")
+    for route in dashboard_routes(site):
+        role = role_of(route.endpoint)  # type: ignore[attr-defined]
+        for method in sorted(route.methods - {"HEAD"}):  # type: ignore[attr-defined]
+            yield f"route dashboard {route.path} {method}: {'everybody' if role is None else role.word}"  # type: ignore[attr-defined]
+    for topic in site.live.topics:
+        yield f"route dashboard /live/{topic}"
+    described = openapi()
+    for path, methods in described["paths"].items():
+        for method, about in methods.items():
+            is_open = about.get("security", described.get("security")) in (None, [])
+            yield f"route coordinator {path} {method.upper()}: {'everybody' if is_open else 'token of a worker'}"
+
+
+# Settings
+
+
+class _Environment(Mapping[str, str]):
+    """An environment without variables that notes the names it is asked for."""
+
+    def __init__(self) -> None:
+        self.asked: set[str] = set()
+
+    def __getitem__(self, name: str) -> str:
+        self.asked.add(name)
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+def setting_lines() -> Iterator[str]:
+    """Yield the environment variables that are read, and the keys of `config.toml`."""
+    asked = _Environment()
+    settings.load_settings(environment=asked)
+    settings.secret_from_environment("<field>", asked)
+    settings.service_manager(asked)
+    for name in asked.asked:
+        yield f"setting {name}"
+    for key in settings.FILE_KEYS:
+        yield f"setting config.toml {key}"
+
+
+# Python
+
+
+def api_lines() -> Iterator[str]:
+    """Yield the names that the package offers, and the public members of the classes that they take and return."""
+    offered = {name: getattr(bowerbird, name) for name in bowerbird.__all__ if name != "__version__"}
+    for name, member in offered.items():
+        yield f"api bowerbird.{name}" + (": class" if inspect.isclass(member) else _signature(member))
+    seen: set[type] = set()
+    waiting = [kind for member in offered.values() for kind in ([member] if inspect.isclass(member) else _named(member))]
+    while waiting:
+        kind = waiting.pop()
+        if kind not in seen:
+            seen.add(kind)
+            yield f"api {kind.__name__}: class"
+            for name, fact, returned in _members(kind):
+                yield f"api {kind.__name__}.{name}{fact}"
+                waiting += returned
+
+
+def _members(kind: type) -> Iterator[tuple[str, str, list[type]]]:
+    """Yield name, signature or type, and the classes it returns, of every public member that our own code defines."""
+    is_struct = hasattr(kind, "__struct_fields__")
+    for owner in (each for each in kind.__mro__ if each.__module__.startswith("bowerbird")):
+        for name, annotation in inspect.get_annotations(owner).items():
+            yield name, f": {annotation}", []
+        for name, member in vars(owner).items():
+            if isinstance(member, property):
+                yield (
+                    name,
+                    f": {_annotation(inspect.signature(member.fget).return_annotation)}, read only",
+                    [],
+                )
+            elif issubclass(kind, StrEnum) and isinstance(member, kind):
+                yield name, f" = {member.value}", []
+            elif inspect.isfunction(member) and (not name.startswith("_") or (name == "__init__" and not is_struct)):
+                yield name, _signature(member), _named(member, is_result=True)
+
+
+def _signature(function: Any) -> str:
+    """Return parameters, defaults and result as they are written; of a default that is an object only that there is one."""
+    signature = inspect.signature(function)
+    shown = []
+    for each in signature.parameters.values():
+        if each.name != "self":
+            default = each.default if isinstance(each.default, str | int | float | tuple | None) else ...
+            plain = each.replace(annotation=_Written(_annotation(each.annotation)))
+            shown.append(plain if each.default is each.empty else plain.replace(default=default))
+    return str(signature.replace(parameters=shown, return_annotation=_Written(_annotation(signature.return_annotation))))
+
+
+class _Written:
+    """An annotation that is shown as it is written, without quotes."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def _annotation(annotation: Any) -> str:
+    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+
+
+def _named(function: Any, *, is_result: bool = False) -> list[type]:
+    """Return our own classes that the annotations of a function name, or that of its result."""
+    annotations = inspect.get_annotations(function)
+    texts = [annotations.get("return", "")] if is_result else annotations.values()
+    found = (function.__globals__.get(word) for text in texts for word in re.findall(r"\w+", str(text)))
+    return [each for each in found if inspect.isclass(each) and each.__module__.startswith("bowerbird")]
+
+
+def main(arguments: list[str]) -> int:
+    """Write the file, or say how the surface differs from it and return 1."""
+    found = surface()
+    if arguments == ["--write"]:
+        FILE.write_text("\n".join(found) + "\n", encoding="utf-8")
+        print(f"{FILE} has {len(found):,} lines.")
+        return 0
+    told = difference(FILE.read_text("utf-8").splitlines(), found)
+    print(told or "The public surface is as recorded.")
+    return int(bool(told))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
