@@ -95,6 +95,27 @@ async def test_who_passes_over_a_failed_statement_is_told_when_nothing_was_kept(
     await database.close()
 
 
+async def test_commit_that_postgresql_refuses_undoes_memory(postgres_url: str) -> None:
+    database = await open_database(postgres_url, RealClock())
+    async with database.transaction() as tx:
+        await tx.execute("create table parent (number bigint primary key)")
+        # Checked at the commit.
+        await tx.execute(
+            "create table child (parent bigint references parent deferrable initially deferred)"
+        )
+    seen: list[str] = []
+
+    async def orphan() -> None:
+        async with database.transaction() as tx:
+            watch(tx, "orphan", seen)
+            await tx.execute("insert into child (parent) values (?)", 1)
+
+    with pytest.raises(asyncpg.ForeignKeyViolationError):
+        await orphan()
+    assert seen == ["orphan is undone"]
+    await database.close()
+
+
 async def test_who_is_cancelled_while_it_waits_for_its_commit_sees_in_memory_what_the_database_says(tmp_path: Path) -> None:
     database = await open_database(str(tmp_path / "crawl.db"), RealClock())
     await database.create_tables()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from provider_payloads import account, answer
 
-from bowerbird.crawl.answers.unreadable import unread
+from bowerbird.crawl.answers.unreadable import answers_to, unread
 from bowerbird.crawl.answers.verdict import MOST_WORDLESS
 from bowerbird.evaluate.hostile.stored import Thing, Trouble
 from bowerbird.model import Ask, Broken, Facet, Gone, Outcome, Page, Post, Service, Subject, Task, User
@@ -38,6 +38,13 @@ def test_of_a_batch_those_are_asked_again_whose_own_item_could_not_be_read() -> 
 def test_an_answer_that_can_be_read_leaves_nobody_without_one() -> None:
     assert unread(tasks("1", "2"), Page(users=(user("1"),), results=1), PROFILES) == set()
     assert unread(tasks("1"), Page(outcome=Outcome.UNREADABLE, broken=(BROKEN,)), PROFILES) == set()
+
+
+def test_answers_to_task_whose_item_is_unreadable_is_unreadable_and_others_keep_theirs() -> None:
+    page = Page(users=(user("1"),), broken=(BROKEN,), results=2)
+    read, unreadable = answers_to(tasks("1", "2"), page, PROFILES)
+    assert read is page
+    assert unreadable.outcome is Outcome.UNREADABLE
 
 
 @pytest.mark.parametrize("facet", [TIMELINE, FOLLOWERS], ids=lambda facet: facet.name)
