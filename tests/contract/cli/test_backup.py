@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import resource
+import sqlite3
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import pytest
 
 from bowerbird.clock import RealClock
@@ -134,6 +139,61 @@ async def test_what_is_written_during_a_backup_is_in_it_whole_or_not_at_all(tmp_
     await database.close()
     assert (await contents(str(tmp_path / "during.db")))["deletions"] == []
     assert len((await contents(place))["deletions"]) == 1
+
+
+async def test_backup_of_postgresql_holds_one_moment(migrated_url: str, tmp_path: Path) -> None:
+    await filled(migrated_url, range(3))
+    connection = await asyncpg.connect(migrated_url)
+    await connection.execute("insert into claims (name, worker, token, until) values ('a', 1, 1, 1)")
+    await connection.close()
+
+    copied: list[str] = []
+
+    def said(table: str, rows: int) -> None:
+        copied.append(table)
+        if table == "claims":
+            with ThreadPoolExecutor(1) as thread:
+                thread.submit(asyncio.run, _end_crawls(migrated_url)).result()
+
+    await back_up(migrated_url, tmp_path / "b.db", RealClock(), said)
+    assert copied.index("claims") < copied.index("crawls")
+    assert len((await contents(str(tmp_path / "b.db")))["crawls"]) == 1
+
+
+async def _end_crawls(url: str) -> None:
+    connection = await asyncpg.connect(url)
+    await connection.execute("delete from crawls")
+    await connection.close()
+
+
+async def test_backup_has_its_name_only_when_it_is_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, target = str(tmp_path / "crawl.db"), tmp_path / "b.db"
+    await filled(place, range(3))
+    synced: list[tuple[int, bool]] = []
+    sync = os.fsync
+
+    def watch(descriptor: int) -> None:
+        synced.append((os.fstat(descriptor).st_ino, target.exists()))
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", watch)
+    copied = await back_up(place, target, RealClock())
+    assert (target.stat().st_ino, False) in synced
+    assert copied.size > 0
+
+
+async def test_restore_that_fails_leaves_an_empty_database(migrated_url: str, tmp_path: Path) -> None:
+    backup = tmp_path / "b.db"
+    await filled(str(tmp_path / "crawl.db"), range(3))
+    await back_up(str(tmp_path / "crawl.db"), backup, RealClock())
+    with closing(sqlite3.connect(backup)) as connection, connection:
+        # SQLite keeps text in a column of numbers.
+        connection.execute("update posts set author = 'damaged'")
+    with pytest.raises((asyncpg.DataError, TypeError)):
+        await restore(backup, migrated_url, RealClock())
+    assert (await contents(migrated_url))["crawls"] == []
 
 
 async def test_nothing_is_overwritten_and_nothing_half_made_is_left(place: str, tmp_path: Path) -> None:

@@ -84,6 +84,20 @@ def test_answer_of_call_booked_as_lost_is_refused(database_url: str) -> None:
     run(work, database_url)
 
 
+def test_drop_of_call_booked_as_lost_leaves_its_tasks_alone(database_url: str) -> None:
+    async def work(scene: Scene) -> None:
+        source = await scene.source("key")
+        await scene.add("profile", "1")
+        lease = await lease_one(scene, source, "key")
+        await scene.wait(lease.until - lease.leased_at + SECOND)
+        await recover(scene)
+        assert await source.drop(lease, Loss("failed", "a test", sets_back=True)) == 0
+        (task,) = await scene.rows("select attempts, failure from tasks")
+        assert (task["attempts"], task["failure"]) == (0, None)
+
+    run(work, database_url)
+
+
 def test_expire_of_unconfirmed_call_spares_another_call_with_its_number(database_url: str) -> None:
     async def work(scene: Scene) -> None:
         source = await scene.source()

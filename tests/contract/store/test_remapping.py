@@ -10,6 +10,7 @@ import pytest
 from store_pages import POSTS, START, TIMELINE, Crawled, post, user
 
 from bowerbird.clock import RealClock
+from bowerbird.flows.consent import Consent
 from bowerbird.model import Gone, KeptItem, Outcome, Page, Post, Subject, User
 from bowerbird.ports import Database
 from bowerbird.providers import remap as read_again
@@ -119,6 +120,18 @@ async def test_what_was_deleted_or_opted_out_stays_empty(crawled: Crawled) -> No
     assert run.changed == 0
     assert await crawled.count("posts", "text is not null or language is not null or links is not null") == 0
     assert await crawled.count("users", "name is not null or description is not null") == 0
+    assert await crawled.count("post_tags") == 0
+
+
+async def test_remap_leaves_deleted_post_that_is_kept_as_it_was(database: Database) -> None:
+    crawled = await Crawled(database, Consent(deleted="keep", reason="a mandate")).register()
+    await crawled.save(Page(users=(user("1"),), posts=(old("5"),)), TIMELINE, "1")
+    gone = Page(gone=(Gone(Subject.POST, "5", Outcome.NOT_FOUND, is_stated=True),))
+    await crawled.save(gone, POSTS, "5")
+    before = await stored(crawled, "5")
+    run = await remap(database)
+    assert before["text"] == "the truth"
+    assert (run.changed, await stored(crawled, "5")) == (0, before)
     assert await crawled.count("post_tags") == 0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +11,9 @@ import pytest
 
 from bowerbird.crawl.streaming.batches import HeardBatch
 from bowerbird.crawl.streaming.buffer import Batch
-from bowerbird.model import Heard, Outcome
+from bowerbird.crawl.streaming.gaps import Cause, missed
+from bowerbird.crawl.streaming.stream_rows import Position, step_over
+from bowerbird.model import Claim, Heard, Outcome
 
 _MANY = 6_000
 
@@ -35,3 +37,39 @@ def test_what_is_said_after_a_farewell_is_heard_unless_it_comes_again(has_cursor
     while batch.piece(number) is not None:
         number += 1
     assert sum(each.events for each in batch.heard) == heard
+
+
+def test_step_ignores_event_times_of_the_future() -> None:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    stream: Any = SimpleNamespace(
+        channel=SimpleNamespace(key_time=None),
+        kept_cursor=lambda cursor: cursor,
+        pace=SimpleNamespace(busiest=1),
+    )
+    before = Position(stream=1, claim=Claim("stream 1", 1, 1, now), event_at=now - timedelta(hours=2))
+    times = (now - timedelta(hours=1), now + timedelta(days=400))
+    step = step_over(stream, before, [Heard(events=1, newest_at=at) for at in times], now)
+    assert step.event_at == times[0]
+
+
+def test_step_ignores_keys_of_the_future() -> None:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    stream: Any = SimpleNamespace(
+        channel=SimpleNamespace(key_time=SimpleNamespace(is_ahead=lambda key, at: key == "ahead")),
+        kept_cursor=lambda cursor: cursor,
+        pace=SimpleNamespace(busiest=1),
+    )
+    before = Position(stream=1, claim=Claim("stream 1", 1, 1, now))
+    heard = [Heard(events=1, head=head) for head in ("known", "ahead")]
+    assert step_over(stream, before, heard, now).head == "known"
+
+
+def test_gap_begins_before_the_newest_event_by_the_disorder_of_its_channel() -> None:
+    now, minute = datetime(2026, 1, 1, tzinfo=UTC), timedelta(minutes=1)
+    channel: Any = SimpleNamespace(has_cursor=False, key_time=None, disorder=5 * minute)
+    before = Position(
+        stream=1, claim=Claim("stream 1", 1, 1, now), head="5", event_at=now, heard_at=now
+    )
+    gap = missed(before, channel, Cause.CUT, now + minute)
+    assert gap is not None
+    assert gap.after_at == now - 5 * minute
