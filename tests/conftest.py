@@ -48,6 +48,7 @@ hypothesis.settings.load_profile("few")
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--mutations", type=int, default=5_000, help="how many mutated pages the providers must stand")
     parser.addoption("--months", type=float, default=1 / 30, help="how many simulated months a crawl with a dying process lasts")
+    parser.addoption("--write-golden", action="store_true", help="keep today's outputs of the golden crawls as the expected ones")
     parser.addoption("--kills", type=int, default=6, help="how often crawls are killed; a third of them on PostgreSQL")
 
 
