@@ -13,7 +13,7 @@ Files = Mapping[str, Sequence[str]]
 
 
 def differences(old: Files, new: Files, names: tuple[str, str] = ("old", "new")) -> list[str]:
-    """One text for each output that differs: the lines of a unified diff without context, the first of them."""
+    """One text for each output that differs: the first lines of a unified diff without context."""
     found = []
     for name in sorted(old.keys() | new.keys()):
         if name not in old or name not in new:

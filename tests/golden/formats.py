@@ -1,7 +1,8 @@
 """Exported files read back as rows of plain values, whatever their format.
 
-Rows are dicts of JSON values: times are texts in UTC with microseconds, lists are lists. CSV and XLSX do not say which texts are
-lists or numbers; the types come from the Parquet file of the same table.
+Rows are dicts of JSON values: times are texts in UTC with microseconds, lists are lists. CSV and
+XLSX do not say which texts are lists or numbers; the types come from the Parquet file of the same
+table.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Everything that a store says, as lines of text that can be compared: one row or value per line, no prose.
+"""Everything that a store says, as lines of text to compare: one row or value per line, no prose.
 
 What wording, paths, clocks and versions put into an output is taken out by the few rules at the top
 of this module.
@@ -19,25 +19,28 @@ PROSE = {
     "certainty": "completeness: how a range was found",
     "go_on": "status: a command to run",
     "go_on_after": "status: what to change first",
-    "why": "completeness, left out, keywords: a sentence; causes and numbers stay",
-    "until_why": "keywords: a sentence; the numbers stay",
-    "detail": "calls: what the service or the transport said",
+    "why": "completeness and left out: a sentence; causes and numbers stay",
     "message": "errors: a sentence; the outcome stays",
     "media_trouble": "status: a sentence",
-    "silence": "status, keywords: a sentence",
+    "silence": "status: a sentence",
     "description": "croissant.json: sentences",
     "rai:dataBiases": "croissant.json: sentences",
     "rai:dataCollection": "croissant.json: a sentence",
 }
-"""Keys whose values are sentences. They are left out everywhere, but for the descriptions that users and media have."""
+"""Keys of documents whose values are sentences. They are left out."""
+PROSE_COLUMNS = {
+    "detail": "calls and gaps: what the service or the transport said",
+    "why": "keywords: a sentence; the numbers stay",
+    "until_why": "keywords: a sentence; the numbers stay",
+    "error": "module runs: a sentence",
+}
+"""Columns of exported tables and views whose values are sentences. They are left out."""
 REASONS = ("crawls", "report", "streams")
-"""Where `reason` is a sentence as well: how a crawl or a stream ended. Elsewhere it is a code, and stays."""
+"""Where `reason` is a sentence too: how a crawl or a stream ended. Elsewhere it is a code."""
 MACHINE = {
     "host": "where a worker ran",
     "pid": "which process it was",
-    "rank_micros": "processor time of a choice",
-    "ranking": "processor time of choices",
-    "timings": "processor time of calls",
+    "timings": "processor time",
     "size": "bytes of the database",
     "store": "path or address of the database",
     "versions": "of bowerbird",
@@ -47,9 +50,9 @@ MACHINE = {
     "datePublished": "croissant.json: the time of the machine",
     "@context": "croissant.json: the same for all",
 }
-"""Keys whose values say something about the machine, the version or our own forms, not about the data."""
+"""Keys of documents that say something about the machine, the version or our own forms."""
 GROWING = ("users", "posts")
-"""Of the growth of all tables, these: others are our own, not the same in both databases, or change at that very moment."""
+"""Of the growth of all tables, these: others are our own, or change at that very moment."""
 _KEY = b"a key for golden pseudonyms 1234"
 LONGEST = 150
 """Tables with more rows are kept as a number, a digest of each column, and some rows."""
@@ -65,13 +68,15 @@ _WITH_IDS = ("posts", "users", "media")
 NETWORKS = ("follow", "mention", "reply", "repost", "quote", "co-hashtag")
 VIEWS = ("user", "query", "stream", "id", "day")
 _DUCKDB = """
-select network, kind, language, count(*) as posts, count(distinct author_id) as authors, min(created_at)::text as first
+select network, kind, language, count(*) as posts, count(distinct author_id) as authors,
+    min(created_at)::text as first
 from posts group by all order by all
 """
 _VIEWS = {
     "deletions": "select * from v_deletions",
     "gaps": "select * from v_gaps",
-    "located": "select place, subject, id, source, longitude, latitude, confidence, at from located",
+    "located": "select place, subject, id, source, longitude, latitude, confidence, at "
+    "from located",
 }
 """Views that no export has."""
 _CHANGED = (
@@ -164,7 +169,7 @@ class Outputs:
 
     def _rows_of_export(self, table: str) -> None:
         rows = formats.read_jsonl(self._exported(table, f"{table}.jsonl"))
-        self.files[f"table_{table}"] = self._rows(_chosen(table, rows), keeps=("description",))
+        self.files[f"table_{table}"] = self._table(_chosen(table, rows))
 
     def _export(self, table: str) -> None:
         """The rows of a table, and whether each format holds the same."""
@@ -172,7 +177,7 @@ class Outputs:
         rows, types = formats.read_parquet(parquet)
         self.files[f"table_{table}"] = [
             f"columns {_text(types)}",
-            *self._rows(_chosen(table, rows), keeps=("description",)),
+            *self._table(_chosen(table, rows)),
         ]
         jsonl = formats.read_jsonl(self._exported(table, f"{table}.jsonl"))
         others = {
@@ -191,7 +196,7 @@ class Outputs:
             )
         if table in ("posts", "users"):
             raw = formats.read_jsonl(self._exported(table, f"{table}.raw.jsonl", "--raw"))
-            self.files[f"table_{table}_raw"] = self._rows(raw, shown=0)
+            self.files[f"table_{table}_raw"] = self._table(raw, shown=0)
         if table in ("posts", "users", "follows"):
             key = self._folder / "key"
             key.write_bytes(_KEY.hex().encode())
@@ -199,15 +204,13 @@ class Outputs:
             hidden = formats.read_jsonl(
                 self._exported(table, f"{table}.pseudonyms.jsonl", *options)
             )
-            self.files[f"table_{table}_pseudonyms"] = self._rows(
-                hidden, keeps=("description",), shown=0
-            )
+            self.files[f"table_{table}_pseudonyms"] = self._table(hidden, shown=0)
 
     def _network_exports(self) -> None:
         for kind in NETWORKS:
             options = ("--kind", kind)
             rows = formats.read_jsonl(self._exported("network", f"{kind}.jsonl", *options))
-            self.files[f"network_{kind}"] = self._rows(rows)
+            self.files[f"network_{kind}"] = self._table(rows)
             if not self._has_formats:
                 continue
             for ending, read in {
@@ -227,19 +230,15 @@ class Outputs:
 
     def _others(self) -> None:
         for name, sql in _VIEWS.items():
-            self.files[f"view_{name}"] = self._rows(product.rows(self._store, sql))
+            self.files[f"view_{name}"] = self._table(product.rows(self._store, sql))
         told = product.command("query", _DUCKDB, self._store, "--json")
-        self.files["query_duckdb"] = self._rows(told["rows"])
+        self.files["query_duckdb"] = self._table(told["rows"])
         for service in sorted(
             self._column("select distinct service as id from v_posts where service is not null")
         ):
             out = self._folder / f"{service}.ids.txt"
             told = self._run("dehydrate", "--service", service, "--out", out)
-            ids = (
-                "".join(sorted(out.read_text("utf-8").splitlines(keepends=True)))
-                if out.exists()
-                else ""
-            )
+            ids = sorted(row["id"] for row in formats.read_ids(out)) if out.exists() else []
             counts = {name: told[name] for name in ("service", "ids", "left_out")}
             self._notes.append(f"dehydrate {_text(counts)} {_digest(ids)}")
 
@@ -255,42 +254,44 @@ class Outputs:
     def _column(self, sql: str) -> list[str]:
         return [row["id"] for row in product.rows(self._store, sql)]
 
-    def _rows(
-        self, rows: Iterable[Row], keeps: Sequence[str] = (), shown: int = SHOWN
-    ) -> list[str]:
-        """One line per row, sorted; unknown values are left out. Long tables are a number, digests and the some rows."""
-        kept = [
-            self._clean({key: value for key, value in row.items() if value is not None}, keeps)
-            for row in rows
-        ]
-        lines = sorted(map(_text, kept))
-        if not self._has_formats or (len(lines) <= LONGEST and shown):
-            return lines
-        order = sorted(kept, key=_text)
-        columns = sorted({key for row in kept for key in row})
-        digests = [
-            f"column {name} {_digest(_text([row.get(name) for row in order]))}" for name in columns
-        ]
-        chosen = sorted(order, key=lambda row: _digest(_text(next(iter(row.values())))))[:shown]
-        return [f"rows {len(lines)}", *digests, *sorted(map(_text, chosen))]
+    def _rows(self, rows: Iterable[Row], *, shown: int = SHOWN) -> list[str]:
+        """One line per row, sorted; unknown values are left out, and what the rules exclude."""
+        return self._sorted([self._clean(_known(row)) for row in rows], shown)
+
+    def _table(self, rows: Iterable[Row], *, shown: int = SHOWN) -> list[str]:
+        """The same for exported rows, which have values of users and networks under any key."""
+        kept = [{k: v for k, v in _known(row).items() if k not in PROSE_COLUMNS} for row in rows]
+        return self._sorted(kept, shown)
+
+    def _sorted(self, rows: list[dict[str, Any]], shown: int) -> list[str]:
+        """Long tables are a number, a digest of each column, and some of the rows."""
+        order = sorted(rows, key=_text)
+        if not self._has_formats or (len(rows) <= LONGEST and shown):
+            return [_text(row) for row in order]
+        columns = sorted({key for row in rows for key in row})
+        digests = [f"column {name} {_digest([row.get(name) for row in order])}" for name in columns]
+        chosen = sorted(order, key=lambda row: _digest(next(iter(row.values()))))[:shown]
+        return [f"rows {len(rows)}", *digests, *sorted(map(_text, chosen))]
 
     def _lines(self, value: Any) -> list[str]:
         return list(_flat("", self._clean(value)))
 
-    def _clean(self, value: Any, keeps: Sequence[str] = (), inside: str = "") -> Any:
-        """Leave out what the rules exclude, and replace paths; `inside`: the key that the value has."""
+    def _clean(self, value: Any, inside: str = "") -> Any:
+        """Leave out what the rules exclude, and replace paths; `inside`: the key of the value."""
         if isinstance(value, dict):
+            is_left_out = {*PROSE, *MACHINE, *(("reason",) if inside in REASONS else ())}
             return {
-                key: self._clean(each, keeps, key)
-                for key, each in value.items()
-                if key in keeps
-                or not (key in MACHINE or key in PROSE or (key == "reason" and inside in REASONS))
+                key: self._clean(each, key) for key, each in value.items() if key not in is_left_out
             }
         if isinstance(value, list):
-            return [self._clean(each, keeps, inside) for each in value]
+            return [self._clean(each, inside) for each in value]
         if isinstance(value, str):
             return value.replace(str(self._folder), "<folder>")
         return value
+
+
+def _known(row: Row) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if value is not None}
 
 
 def _chosen(table: str, rows: Sequence[Row]) -> Sequence[Row]:
@@ -327,8 +328,8 @@ def _text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=True, sort_keys=False, separators=(",", ":"))
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+def _digest(value: Any) -> str:
+    return hashlib.sha256(_text(value).encode()).hexdigest()[:16]
 
 
 def _count_of(rows: Sequence[Row]) -> dict[str, int]:

@@ -1,9 +1,10 @@
 """Every name of bowerbird that golden outputs and random stores use, in one place.
 
-Golden outputs are read from the product as a user reads it: by command lines and their files. Only what needs the time of the
-crawl instead of the time of the machine (status, card) and what would take one command per row (history) is called directly. When
-code is renamed, this module is the only one to change. For comparisons with an older commit (`tests/compare_stores.py`) it must
-also work there: import the new name first, and the old one if that fails.
+Golden outputs are read as a user reads them: by command lines and their files. Only what needs the
+time of the crawl instead of the time of the machine (status, card) and what would take one command
+per row (history) is called directly. When code is renamed, this module is the only one to change.
+For comparisons with an older commit (`tests/compare_stores.py`) it must also work there: import the
+new name first, and the old one if that fails.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ _WATCH_EVERY = timedelta(minutes=10)
 
 
 def command(*arguments: object) -> Any:
-    """Run a command line in this process and return its JSON output, or the text of commands without `--json`."""
+    """Run a command line in this process and return its JSON output; without `--json` its text."""
     words = [str(each) for each in arguments]
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
@@ -192,7 +193,7 @@ async def crawl(
     transport: InProcessTransport | None = None,
     killed_at: datetime | None = None,
 ) -> None:
-    """Run the crawl of a crawl file (as text) against simulated services until it ends, or until its process is killed."""
+    """Run the crawl of a crawl file, against simulated services, until it ends or is killed."""
     plan = msgspec.structs.replace(
         parse_crawl(file, Path("golden.toml"), vocabulary()), store=store
     )

@@ -129,7 +129,7 @@ by = "none"
 
 
 async def _crawl_networks(clock: product.VirtualClock, store: str) -> None:
-    """Crawl eight accounts of each of four networks for three hours, and for one hour more a week later."""
+    """Crawl eight accounts of each network for three hours, and for one hour more a week later."""
     names = list(BASES)
     services = open_services(product.World(_NETWORKS_WORLD), names, tokens=1)
     seeds = [
@@ -191,7 +191,7 @@ words.own = ["lisboa", "porto"]
 
 
 async def _crawl_event(clock: product.VirtualClock, store: str) -> None:
-    """Follow an event by its keywords for an hour and a quarter, then look for a community on the same network."""
+    """Follow an event by its keywords for an hour and a quarter, then look for a community."""
     world = product.World(_EVENT_WORLD)
     services = open_services(world, ["bluesky"], tokens=1)
     tables = services_tables(["bluesky"])
@@ -211,7 +211,7 @@ CRAWLS = tuple(_CRAWLS)
 
 
 def make_store(name: str, store: str) -> datetime:
-    """Run one of the two crawls into an empty database and return the (virtual) time at which it ended."""
+    """Run one of the two crawls into an empty database and return the virtual time of its end."""
     start, work = _CRAWLS[name]
 
     async def main(clock: product.VirtualClock) -> datetime:

@@ -1,4 +1,4 @@
-"""What two small crawls say on both databases is what the repository keeps (`tests/golden/expected`)."""
+"""Outputs of two small crawls, on both databases, against the files in `tests/golden/expected`."""
 
 from __future__ import annotations
 
