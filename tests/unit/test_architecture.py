@@ -23,7 +23,7 @@ DOCS = ROOT / "docs"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 MAY_NAME_NETWORKS = {
-    "model/networks/": "the data of each network",
+    "model/networks.py": "the data of each network",
     "providers/": "the code of each network",
     "simulated/": "each simulated API is that of a network",
     "planning/": "prices, and the simulated APIs to rehearse with",
@@ -36,7 +36,6 @@ MAY_NAME_NETWORKS = {
 }
 """Where code may contain the name of a network, and why."""
 FOREIGN_STATES = {
-    "providers/": "values of an API",
     "simulated/": "values of an API",
     "evaluate/": "output of an evaluation",
     "reports/database/activity.py": "values of PostgreSQL",

@@ -18,7 +18,7 @@ from bowerbird.crawl.work.source import LocalWorkSource
 from bowerbird.db import open_database
 from bowerbird.errors import Fenced
 from bowerbird.frontier import TaskFrontier
-from bowerbird.limits.booked_ledgers import BookedLedgers
+from bowerbird.limits.rate_limits import RateLimits
 from bowerbird.model import (
     Answer,
     Answered,
@@ -61,7 +61,7 @@ async def recover(scene: Scene) -> None:
 
     frontier = TaskFrontier(scene.database, me, lease=3 * MINUTE, call=MINUTE)
     (crawl,) = await scene.rows("select crawl from crawls")
-    recovery = Recovery(QueryLog(crawl["crawl"], me), BookedLedgers(pace=False), frontier, crawl["crawl"])
+    recovery = Recovery(QueryLog(crawl["crawl"], me), RateLimits(pace=False), frontier, crawl["crawl"])
     async with scene.database.transaction() as tx:
         await recovery.recover(tx, scene.worker, scene.clock.now())
 
@@ -151,7 +151,7 @@ async def test_end_of_call_locks_the_call_before_its_limits(migrated_url: str, i
         database=database,
         clock=RealClock(),
         frontier=TaskFrontier(database, lambda: worker, lease=3 * MINUTE, call=MINUTE),
-        ledgers=BookedLedgers(pace=False),
+        ledgers=RateLimits(pace=False),
         log=QueryLog(1, lambda: worker),
     )
     async with database.transaction() as tx:
@@ -190,7 +190,7 @@ async def test_end_of_call_locks_the_call_before_its_limits(migrated_url: str, i
         late = asyncio.create_task(end_late())
         while not late.done() and not await is_anybody_waiting(database):
             pass
-        await books.ledgers.lost(tx, call.charges, NOW)
+        await books.ledgers.lose(tx, call.charges, NOW)
     assert not await late
     async with database.reading() as tx:
         (ledger,) = await tx.fetch("select in_flight, spent from ledgers")
