@@ -196,6 +196,27 @@ async def test_restore_that_fails_leaves_an_empty_database(migrated_url: str, tm
     assert (await contents(migrated_url))["crawls"] == []
 
 
+async def test_restore_of_damaged_backup_is_refused(tmp_path: Path) -> None:
+    backup = tmp_path / "b.db"
+    await filled(str(tmp_path / "crawl.db"), range(3))
+    await back_up(str(tmp_path / "crawl.db"), backup, RealClock())
+    # Rows are deleted while an index of their table is hidden: it keeps entries without rows.
+    with closing(sqlite3.connect(backup)) as connection, connection:
+        connection.execute("pragma writable_schema = on")
+        (index,) = connection.execute(
+            "select * from sqlite_master where type = 'index' "
+            "and tbl_name = 'relation_history' and sql not like '% where %' limit 1"
+        ).fetchall()
+        connection.execute("delete from sqlite_master where name = ?", (index[1],))
+    with closing(sqlite3.connect(backup)) as connection, connection:
+        connection.execute("delete from relation_history")
+        connection.execute("pragma writable_schema = on")
+        connection.execute("insert into sqlite_master values (?, ?, ?, ?, ?)", index)
+    with pytest.raises(StoreError):
+        await restore(backup, str(tmp_path / "restored.db"), RealClock())
+    assert not (tmp_path / "restored.db").exists()
+
+
 async def test_nothing_is_overwritten_and_nothing_half_made_is_left(place: str, tmp_path: Path) -> None:
     await filled(place, range(3))
     (tmp_path / "there.db").write_bytes(b"mine")

@@ -68,3 +68,10 @@ def test_an_answer_whose_settle_is_rolled_back_counts_for_nothing() -> None:
         assert strikes.words == {}
     assert settled(strikes, QUOTES, "mine", BAD)
     assert strikes.is_of_service(QUOTES, BAD, "mine")
+
+
+def test_refusals_of_settles_rolled_back_do_not_add_up() -> None:
+    strikes = Strikes()
+    for _ in range(STRIKES):
+        settled(strikes, QUOTES, "mine", BAD, fails=True)
+    assert not struck(strikes, "mine", STRIKES - 1)
