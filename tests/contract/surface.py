@@ -13,9 +13,12 @@ branches that change different facts merge. The first word is the area, the rest
     flow        built-in flows
     json        keys of the `--json` outputs, as commands printed them (surface_outputs.py)
     route       addresses of the dashboard and of the coordinator, and who may use them
-    setting     environment variables and keys of `config.toml`
+    setting     environment variables, keys of `config.toml`, fields of secrets
     stream      channels of each network and their options
     view        views of a store and their columns
+
+Not covered: messages and help texts, options of rankers (a free table), the JSON that the dashboard's own scripts read, the
+bodies of the coordinator's requests, log lines, and the outputs that surface_outputs.NOT_RUN lists.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ import typing
 from collections.abc import Iterator, Mapping
 from contextlib import redirect_stdout
 from enum import StrEnum
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +47,11 @@ from bowerbird.clock import RealClock
 from bowerbird.db import open_database
 from bowerbird.export.jobs.naming import ENDINGS
 from bowerbird.export.rows.other_shapes import SHAPES
+from bowerbird.limits.keys.fields import KINDS as CREDENTIAL_KINDS
+from bowerbird.limits.keys.fields import PROVIDERS, required_fields
 from bowerbird.model import Facet
 from bowerbird.remote.description import openapi
-from bowerbird.reports.blocks.networks import KINDS
+from bowerbird.reports.blocks.networks import KINDS as NETWORK_KINDS
 from bowerbird.vocabulary import vocabulary
 from bowerbird.web.dashboard import dashboard_routes
 from bowerbird.web.security.guard import role_of
@@ -267,7 +273,7 @@ def export_lines() -> Iterator[str]:
         yield from _table_lines("export", name, {column.name: str(column.kind) for column in shape.columns})
     for name, ending in ENDINGS.items():
         yield f"export format {name}: .{ending}"
-    for kind in KINDS:
+    for kind in NETWORK_KINDS:
         yield f"export network of kind {kind}"
 
 
@@ -312,7 +318,7 @@ class _Environment(Mapping[str, str]):
 
 
 def setting_lines() -> Iterator[str]:
-    """Yield the environment variables that are read, and the keys of `config.toml`."""
+    """Yield the environment variables that are read, the keys of `config.toml`, and the fields of secrets."""
     asked = _Environment()
     settings.load_settings(environment=asked)
     settings.secret_from_environment("<field>", asked)
@@ -321,6 +327,9 @@ def setting_lines() -> Iterator[str]:
         yield f"setting {name}"
     for key in settings.FILE_KEYS:
         yield f"setting config.toml {key}"
+    for provider, kind in product(PROVIDERS, CREDENTIAL_KINDS):
+        ways = (" ".join(fields) for fields in required_fields(provider, kind))
+        yield f"setting secret of {provider} {kind}: {' or '.join(ways)}"
 
 
 # Python

@@ -22,10 +22,10 @@ def test_difference_of_equal_surfaces_is_empty() -> None:
 
 
 def test_key_paths_collapse_lists_and_tables_keyed_by_data() -> None:
-    values = {"rows": [{"a": 1, "b": None}], "none": {}, "is_whole": True, "lists": [[0.5], []]}
+    values = {"rows": [{"a": 1, "b": {}}], "none": {}, "is_whole": True, "lists": [[0.5], []]}
     assert list(key_paths("query", "", values)) == [
-        (".rows[]{}", "number"),
-        (".rows[]{}", "null"),
+        (".rows[]", "keyed by data"),
+        (".rows[]{}", "empty"),
         (".none", "empty"),
         (".is_whole", "truth"),
         (".lists[][]", "number"),
