@@ -295,17 +295,22 @@ def _known(row: Row) -> dict[str, Any]:
 
 
 def _chosen(table: str, rows: Sequence[Row]) -> Sequence[Row]:
-    """The rows that are the same in both databases: of growth, those of some tables."""
+    """The rows of a table that can be compared; of growth, those of some tables.
+
+    The numbers of runs are left out: modules that start at one moment have no order.
+    """
     if table == "growth":
         return [row for row in rows if row["name"] in GROWING]
     if table == "module_runs":
-        return [
-            {**row, "counts": {name: row["counts"].get(name) for name in GROWING}}
-            if row["module"] == "growth"
-            else row
-            for row in rows
-        ]
+        return [_comparable_run(row) for row in rows]
     return rows
+
+
+def _comparable_run(row: Row) -> Row:
+    kept = {name: value for name, value in row.items() if name != "run"}
+    if row["module"] == "growth":
+        kept["counts"] = {name: row["counts"].get(name) for name in GROWING}
+    return kept
 
 
 def _flat(path: str, value: Any) -> Iterator[str]:

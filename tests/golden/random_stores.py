@@ -134,8 +134,8 @@ seeds = ["profiles", "profile"]
 profile.ranker = "fifo"
 profiles = {{ ranker = "circular", revisit = "{revisit}" }}
 timeline = {{ ranker = "fifo", hints = {{ limit = "{page}" }} }}
-followers = {{ ranker = "fifo", revisit = "{revisit}" }}
-following = {{ ranker = "fifo", revisit = "{revisit}" }}
+followers = {{ ranker = "fifo", revisit = "{revisit}", hints = {{ limit = "{page}" }} }}
+following = {{ ranker = "fifo", revisit = "{revisit}", hints = {{ limit = "{page}" }} }}
 likes = {{ ranker = "fifo", optional = true }}
 reposts = {{ ranker = "fifo", optional = true }}
 hashtag.ranker = "fifo"
@@ -192,6 +192,24 @@ use = "topic"
 followers.on = true
 following.on = true
 """
+_KINDS = (
+    *("custom", "custom", "custom", "custom", "custom", "timelines", "graph"),
+    *("profiles", "topic", "hydrate", "stream", "stream"),
+)
+_FLOWS = {
+    "custom": _CUSTOM_FLOW,
+    "profiles": _PROFILES_FLOW,
+    "topic": _TOPIC_FLOW,
+    "timelines": '[flow]\nuse = "timelines"\n',
+    "graph": '[flow]\nuse = "graph"\n',
+    "hydrate": '[flow]\nuse = "hydrate"\n',
+    "stream": '[flow]\nuse = "timelines"\n',
+}
+_CONSENTS = {
+    "override": 'consent = { override = ["indexable", "no-unauthenticated"], reason = "a test" }',
+    "keep": 'consent = { deleted = "keep", reason = "a test" }',
+}
+_PLACES = '[[places]]\nname = "London"\nby = "none"\n'
 _STREAMS = {
     "bluesky": '[[streams]]\nchannel = "jetstream"\nservice = "bluesky"\n',
     "mastodon": '[[streams]]\nchannel = "public"\nservice = "mastodon"\n',
@@ -310,100 +328,79 @@ class RandomStore:
             odd=chance.choice([0.0, 0.005, 0.03]),
         )
         self.notes.append(f"world {settings.accounts} accounts, {', '.join(names)}")
-        for number in range(chance.randint(2, 4)):
-            file = self._file(f"crawl{chance.choice([number, 0])}", names, services, clock.now())
-            killed = (
-                clock.now() + timedelta(seconds=chance.choice([1, 5, 60, 3600]))
-                if chance.random() < 0.3
-                else None
-            )
+        count = chance.choice([1, 2])
+        crawls = [self._crawl(f"crawl{n}", names, services, clock) for n in range(count)]
+        for number in range(chance.randint(3, 5)):
+            # Limits hold for all runs of a crawl: each run may do as much as those before.
+            stop = f'calls = {70 * (number + 1)}, duration = "{2 * number + 2}h"'
+            file = chance.choice(crawls).replace("STOP", stop)
+            is_killed = chance.random() < 0.35
+            death = clock.now() + timedelta(seconds=chance.choice([0.7, 1.5, 4, 3600]))
             try:
                 await product.crawl(
-                    clock, file, services, BASES, store, transport=transport, killed_at=killed
+                    clock,
+                    file,
+                    services,
+                    BASES,
+                    store,
+                    transport=transport,
+                    killed_at=death if is_killed else None,
                 )
             except Exception as error:
                 # A refusal is a result: both versions must refuse the same.
-                self.notes.append(f"crawl {number}: {type(error).__name__}")
+                self.notes.append(f"run {number}: {type(error).__name__}")
             else:
-                how = "may be killed" if killed else "ended"
-                self.notes.append(f"crawl {number}: {how} by {clock.now():%Y-%m-%d %H:%M:%S}")
+                how = "may be killed" if is_killed else "ended"
+                self.notes.append(f"run {number}: {how} by {clock.now():%Y-%m-%d %H:%M:%S}")
             await clock.sleep_until(clock.now() + timedelta(hours=chance.choice([1, 30, 24 * 8])))
 
-    def _file(
+    def _crawl(
         self,
         crawl: str,
         names: list[str],
         services: Mapping[str, product.SimulatedService],
-        now: datetime,
+        clock: product.VirtualClock,
     ) -> str:
-        """A random crawl file."""
-        chance = self._chance
-        kind = chance.choice(
-            ["custom", "custom", "timelines", "graph", "facet", "topic", "hydrate", "stream"]
-        )
-        accounts = chance.sample(range(len(services[names[0]].world)), chance.randint(2, 6))
-        seeds = [
-            address_of(name, services[name], account, now) for name in names for account in accounts
-        ]
-        used = names
-        if kind == "custom":
-            flow = _CUSTOM_FLOW.format(
-                revisit=chance.choice(["20m", "1h"]), page=chance.choice([2, 5, 20])
-            )
-        elif kind == "facet":
-            flow = _PROFILES_FLOW
-        elif kind in ("topic", "hydrate", "stream"):
-            used = [chance.choice(names)]
-            flow = {
-                "topic": _TOPIC_FLOW,
-                "hydrate": '[flow]\nuse = "hydrate"\n',
-                "stream": '[flow]\nuse = "timelines"\n',
-            }[kind]
-            service = services[used[0]]
-            if kind == "topic":
-                seeds = [f"#{chance.choice(['music', 'books', 'cycling', 'news'])}"]
-            elif kind == "hydrate":
-                keys = [service.dialect.account_key(account) for account in accounts]
-                posts = [
-                    post
-                    for key in keys
-                    for post in service.posts_to_find(key, now - timedelta(days=9), now, now)
-                ]
-                seeds = [*chance.sample(posts, min(len(posts), 12))] or ["1"]
-            else:
-                seeds = [address_of(used[0], service, account, now) for account in accounts]
-        else:
-            flow = f'[flow]\nuse = "{kind}"\n'
-        stop = chance.choice(
-            [
-                "calls = 40",
-                "calls = 120",
-                'calls = 120, duration = "30m"',
-                'calls = 150, duration = "3h"',
-            ]
-        )
+        """A random crawl file, with STOP where its limits belong."""
+        chance, now = self._chance, clock.now()
+        kind = chance.choice(_KINDS)
+        listening = [name for name in names if name in _STREAMS] or names
+        used = [chance.choice(listening)] if kind in ("topic", "hydrate", "stream") else names
+        accounts = chance.sample(range(len(services[used[0]].world)), chance.randint(2, 6))
+        seeds = [address_of(name, services[name], each, now) for name in used for each in accounts]
+        page, revisit = chance.choice([2, 5, 20]), chance.choice(["20m", "1h"])
+        flow = _FLOWS[kind].format(page=page, revisit=revisit)
+        if kind == "topic":
+            seeds = [f"#{chance.choice(['music', 'books', 'cycling', 'news'])}"]
+        elif kind == "hydrate":
+            seeds = self._posts(services[used[0]], accounts, now)
+        consent = chance.choice(["", "", "forgotten", "override", "keep"])
         lines = [
             f'name = "{crawl}"',
             f"seeds = {json.dumps(seeds)}",
             f"concurrency = {chance.choice([1, 1, 4])}",
-            f"stop = {{ {stop} }}",
-            f'history.counters = "{chance.choice(["1h", "1d"])}"',
+            "stop = { STOP }",
+            f'history.counters = "{chance.choice(["10m", "1h", "1d"])}"',
+            *(["filters.max_depth = 1"] if kind == "graph" else []),
         ]
-        if kind == "graph":
-            lines.append("filters.max_depth = 1")
-        if chance.random() < 0.3:
+        if consent == "forgotten":
             file = self._forgotten(services[used[0]], used[0], now)
             lines.append(f"consent.opt_out = {json.dumps(str(file))}")
-        elif chance.random() < 0.3:
-            lines.append(
-                'consent = { override = ["indexable", "no-unauthenticated"], reason = "a test" }'
-            )
-        elif chance.random() < 0.3:
-            lines.append('consent = { deleted = "keep", reason = "a test" }')
-        places = '[[places]]\nname = "London"\nby = "none"\n' if chance.random() < 0.3 else ""
+        elif consent:
+            lines.append(_CONSENTS[consent])
+        places = _PLACES if chance.random() < 0.3 else ""
         streams = _STREAMS.get(used[0], "") if kind == "stream" else ""
-        self.notes.append(f"{crawl}: {kind} of {', '.join(used)}")
+        self.notes.append(f"{crawl}: {kind} of {', '.join(used)} {consent}".rstrip())
         return "\n".join(lines) + f"\n{flow}{places}{services_tables(used)}{streams}"
+
+    def _posts(
+        self, service: product.SimulatedService, accounts: list[int], now: datetime
+    ) -> list[str]:
+        """Keys of posts, some of them deleted."""
+        keys = [service.dialect.account_key(account) for account in accounts]
+        since = now - timedelta(days=9)
+        posts = [post for key in keys for post in service.posts_to_find(key, since, now, now)]
+        return self._chance.sample(posts, min(len(posts), 20)) or ["1"]
 
     def _forgotten(self, service: product.SimulatedService, name: str, now: datetime) -> Path:
         """A list of people who are to be forgotten."""

@@ -16,7 +16,7 @@ ODDITIES = {
     "deleted posts": "select id from v_deletions where subject = 'post'",
     "opted-out people": "select id from v_deletions where reason = 'opted_out'",
     "absent people": "select user_no from unavailable where until is null",
-    "forgotten people": "select name from tombstones",
+    "forgotten people": "select * from tombstones",
     "ended relations": "select source from relations where removed_at is not null",
     "unfinished listings": "select user_no from listings where ended_at is null",
     "items in quarantine": "select facet from quarantine",
