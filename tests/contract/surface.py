@@ -47,8 +47,8 @@ from bowerbird.clock import RealClock
 from bowerbird.db import open_database
 from bowerbird.export.jobs.naming import ENDINGS
 from bowerbird.export.rows.other_shapes import SHAPES
-from bowerbird.limits.keys.fields import KINDS as CREDENTIAL_KINDS
-from bowerbird.limits.keys.fields import PROVIDERS, required_fields
+from bowerbird.limits.credentials import KINDS as CREDENTIAL_KINDS
+from bowerbird.limits.credentials import PROVIDERS, required_fields
 from bowerbird.model import Facet
 from bowerbird.remote.description import openapi
 from bowerbird.reports.blocks.networks import KINDS as NETWORK_KINDS

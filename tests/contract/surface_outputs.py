@@ -368,7 +368,6 @@ def upkeep(runs: Runs, folder: Path) -> None:
     store = folder / "topic.db"
     runs.json("backup", "backup", store, "copy.db")
     runs.json("restore", "restore", "copy.db", "restored.db")
-    runs.json("upgrade", "upgrade", store)
     runs.json("remap", "remap", store)
     runs.json("scrub", "scrub", store)
     found = runs.json("query", "query", "select id from v_users limit 1", store)["rows"]
