@@ -16,6 +16,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct
 
+from bowerbird.errors import Failure
 from bowerbird.model import (
     Answer,
     Arrival,
@@ -319,7 +320,7 @@ class Frontier(Protocol):
         """Those of the lanes in which something is ready, whoever made it so."""
         ...
 
-    async def close(self, tx: Transaction, lane: int, why: str) -> None:
+    async def close(self, tx: Transaction, lane: int, why: Failure) -> None:
         """Gives up what waits in a lane, with the reason: nobody answers its questions."""
         ...
 
@@ -478,8 +479,8 @@ class Part(Struct, frozen=True, kw_only=True):
     is_alive_since: Callable[[], datetime] | None = None
     """When the part last showed a sign of life, for those that must never be silent for long."""
     silence: timedelta = timedelta(minutes=10)
-    failure: Callable[[], str] | None = None
-    """At the end: what it never managed to do, in words; empty when all is well."""
+    failure: Callable[[], Failure | None] | None = None
+    """At the end: what it never managed to do; None when all is well."""
     feeds: Callable[[], bool] | None = None
     """Whether it may still add targets: the crawl does not end before."""
     listens: Callable[[], bool] | None = None

@@ -143,7 +143,9 @@ def _read_file(file: Path) -> dict[str, str]:
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UserError(f"cannot read the settings in {file}: {error}; correct or remove the file") from error
+        raise UserError(
+            f"cannot read the settings in {file}: {error}", "correct or remove the file", code="file_unreadable"
+        ) from error
     for key, value in values.items():
         _check_key(file, key, value)
     return values
@@ -152,17 +154,17 @@ def _read_file(file: Path) -> dict[str, str]:
 def _check_key(file: Path, key: str, value: object) -> None:
     if key == "vault_password":
         raise UserError(
-            f"{file}: the vault's password does not belong in a file; set BOWERBIRD_VAULT_PASSWORD or type it when asked"
+            f"{file}: the vault's password does not belong in a file", "set BOWERBIRD_VAULT_PASSWORD or type it when asked"
         )
     if key not in FILE_KEYS:
-        raise UserError(f"{file}: unknown setting {key!r}; allowed are {', '.join(FILE_KEYS)}")
+        raise UserError(f"{file}: unknown setting {key!r}", f"allowed are {', '.join(FILE_KEYS)}", code="unknown_key")
     if not isinstance(value, str):
         raise UserError(f"{file}: {key} must be text in quotes, not {value!r}")
 
 
 def _level(value: str) -> str:
     if value.lower() not in LOG_LEVELS:
-        raise UserError(f"log level {value!r} does not exist; use one of {', '.join(LOG_LEVELS)}")
+        raise UserError(f"log level {value!r} does not exist", f"use one of {', '.join(LOG_LEVELS)}", code="unknown_name")
     return value.lower()
 
 

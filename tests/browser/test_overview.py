@@ -7,12 +7,14 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 from served import Served, Watched
 
+from bowerbird.errors import Failure
 from bowerbird.ports import Database
 
 
 async def _fail(database: Database) -> None:
     async with database.transaction() as tx:
-        await tx.execute("update crawls set state = 'failed', reason = ?", "the <script>alert(1)</script> disk is full")
+        full = Failure("disk_full", "the <script>alert(1)</script> disk is full")
+        await tx.execute("update crawls set state = 'failed', reason = ?", full.to_json())
 
 
 def test_what_changes_is_pushed_without_loading_the_page_again(site: Served, page: Page) -> None:

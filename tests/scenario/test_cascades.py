@@ -229,7 +229,7 @@ def test_a_crawl_that_is_stopped_again_and_again_finds_the_same(tmp_path: Path) 
         for calls in range(20, 2000, 20):
             async with laboratory.crawl(laboratory.plan(flow, seeds, f"stop.calls = {calls}", store=store)) as crawl:
                 ending = await laboratory.run(crawl)
-                if "calls reached" in ending.reason:
+                if ending.reason.code == "limit_reached":
                     continue
                 kept = [await found(laboratory, crawl, number) for number in passed_on()[:15]]
                 break

@@ -98,7 +98,7 @@ def test_a_long_list_goes_on_where_it_stopped_and_is_still_a_long_one(tmp_path: 
                 async with crawl.database.reading() as tx:
                     rows = await tx.fetch("select priority from tasks where target = ? and pages > ?", found.celebrity, SHORT)
                 priorities += [row["priority"] for row in rows]
-            if "calls reached" not in ending.reason:
+            if ending.reason.code != "limit_reached":
                 return found, priorities
         raise AssertionError("the crawl does not come to its end")
 

@@ -11,7 +11,6 @@ import pytest
 
 from bowerbird.app import Crawl
 from bowerbird.clock import VirtualClock, run_virtual
-from bowerbird.crawl.process.endings import STUCK
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.model import Outcome
 from bowerbird.ports import Database
@@ -261,7 +260,7 @@ def test_a_crawl_whose_every_token_is_refused_ends_with_advice_and_goes_on_when_
         plan = laboratory.plan(ONCE_FLOW, laboratory.keys(), store=str(tmp_path / "crawl.db"))
         async with laboratory.crawl(plan) as crawl:
             ending = await laboratory.run(crawl)
-            assert (ending.state, ending.reason.endswith(STUCK)) == ("failed", True)
+            assert (ending.state, ending.reason.code) == ("failed", "credential_refused")
         laboratory.service.tokens.mark(token.value, "good")
         async with laboratory.crawl(plan) as crawl:
             assert (await laboratory.run(crawl)).state == "finished"
@@ -275,7 +274,7 @@ def test_a_budget_of_calls_is_never_overdrawn() -> None:
         async with laboratory.crawl(laboratory.plan('flow = "timelines"', laboratory.keys(), "stop.calls = 25")) as crawl:
             ending = await laboratory.run(crawl)
             assert ending.state == "finished"
-            assert "25 calls" in ending.reason
+            assert ending.reason.code == "limit_reached"
         assert laboratory.service.calls == 25
 
     in_laboratory(Setup(world=SMALL), work)
@@ -367,9 +366,9 @@ def test_given_up_targets_get_another_chance_with_the_next_start(tmp_path: Path)
         async with laboratory.crawl(plan) as crawl:
             ending = await laboratory.run(crawl)
             assert crawl.tally.given_up > 0
-            assert "given up" in ending.reason
+            assert ending.reason.code == "some_given_up"
         async with laboratory.crawl(plan) as crawl:
-            assert (await laboratory.run(crawl)).reason == "nothing is left to ask"
+            assert (await laboratory.run(crawl)).reason.code == "nothing_left"
             assert await column(crawl.database, "select count(*) from tasks where state = 'failed'") == [0]
 
     outage = Outage(START, START + timedelta(hours=3), "html_200")

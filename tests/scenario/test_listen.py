@@ -107,11 +107,11 @@ def test_a_stream_that_never_connected_is_named_at_the_end_and_a_crawl_of_nothin
         async with laboratory.crawl(laboratory.plan(f'flow = "{flow}"', seeds, more)) as crawl:
             ending = await laboratory.run(crawl)
             assert ending.state == state
-            assert ending.reason.startswith("ran for 20 min 00 s; filter never connected: called wrong by the server (the rule")
+            assert "filter never connected: " in ending.reason.problem
             async with crawl.database.reading() as tx:
                 row = await tx.fetch_one("select state, reason from crawls")
             assert row is not None
-            assert (row["state"], row["reason"]) == (ending.state, ending.reason)
+            assert (row["state"], row["reason"]) == (ending.state, ending.reason.to_json())
 
     run_virtual(main)
 

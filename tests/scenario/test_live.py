@@ -110,7 +110,7 @@ def test_a_database_that_is_away_for_a_while_does_not_end_the_display() -> None:
         plan = laboratory.plan('flow.use = "timelines"\nflow.facets.timeline.revisit = "1h"', laboratory.keys(3))
         async with laboratory.crawl(plan) as crawl:
             watched = structs.replace(crawl, database=AwayForAWhile(crawl.database, laboratory.clock))
-            return (await run_shown(watched, laboratory.outside(), view, enough=enough)).ending.reason
+            return (await run_shown(watched, laboratory.outside(), view, enough=enough)).ending.reason.problem
 
     assert in_laboratory(MASTODON, work) == "seen enough"
     second = timedelta(seconds=1)

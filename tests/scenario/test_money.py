@@ -111,7 +111,8 @@ def test_a_crawl_spends_no_more_than_it_may_and_ends_when_that_is_spent(flow: st
     assert 0.8 * BUDGET < bill <= BUDGET
     assert left_reserved == 0
     assert ending.state == "finished"
-    assert f"of ${BUDGET:.2f} spent, and the next call may cost more than is left" in ending.reason
+    assert ending.reason.code == "budget_spent"
+    assert f"${BUDGET:.2f}" in ending.reason.problem
 
 
 def test_the_budget_of_a_month_holds_over_all_crawls_and_credentials_of_a_store_and_comes_again(

@@ -185,7 +185,7 @@ def test_a_stop_given_while_a_process_starts_is_heard_and_the_next_start_goes_on
             async with crawl.database.transaction() as tx:
                 await registry.set_wanted(tx, 1, CrawlState.STOPPED, laboratory.clock.now())
             ending = await laboratory.run(crawl)
-        assert (ending.state, ending.reason) == ("stopped", "asked to stop")
+        assert (ending.state, ending.reason.code) == ("stopped", "stopped")
         async with open_crawl(plan, laboratory.outside()) as crawl:
             assert (await laboratory.run(crawl)).state == "finished"
 

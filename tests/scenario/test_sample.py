@@ -142,7 +142,7 @@ def test_a_crawl_ends_by_itself_when_all_three_signs_say_that_the_sample_is_good
             (sample,) = await read_samples(crawl.database)
         found = figure(sample, "degree")
         assert ending.state == "finished"
-        assert ending.reason.startswith("good enough: degree ")
+        assert ending.reason.code == "good_enough"
         assert found.is_reached
         value, high, geweke, r_hat = (each or 0.0 for each in (found.value, found.high, found.geweke, found.r_hat))
         assert abs(geweke) < 1.96

@@ -182,7 +182,7 @@ def test_a_crawl_with_nothing_else_left_to_ask_waits_for_its_queues_to_be_rebuil
         async with laboratory.crawl(laboratory.plan(without, [TAG], store=store)) as crawl:
             await laboratory.run(crawl)
         async with laboratory.crawl(laboratory.plan(ONCE, [TAG], store=store)) as crawl:
-            assert (await laboratory.run(crawl)).reason == "nothing is left to ask"
+            assert (await laboratory.run(crawl)).reason.code == "nothing_left"
             assert len(await targets(crawl.database, "followers", "and t.visits > 0")) > 20
 
     in_laboratory(work, Setup(dialect="x", world=WORLD))

@@ -150,7 +150,7 @@ def read_series(body: bytes) -> tuple[str, dict[datetime, float]]:
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UserError(f"the file is not text in UTF-8; {_FORMAT}") from error
+        raise UserError("the file is not text in UTF-8", _FORMAT, code="file_unreadable") from error
     first_line = next((line for line in text.splitlines() if line.strip()), "")
     separator = next((each for each in (";", "\t") if each in first_line), ",")
     # With another separator, a comma is the decimal point.
@@ -167,19 +167,19 @@ def read_series(body: bytes) -> tuple[str, dict[datetime, float]]:
                 continue
             place = f"in line {reader.line_num}"
             if time is None:
-                raise UserError(f"invalid time {written_time[:40]!r} {place}; use 2026-03-01, 2026-03-01 18:00 or 2026-03")
+                raise UserError(f"invalid time {written_time[:40]!r} {place}", "use 2026-03-01, 2026-03-01 18:00 or 2026-03")
             # Larger numbers and `nan` cannot be compared.
             if value is None or not abs(value) < 1e15:
-                raise UserError(f"invalid number {written_value[:40]!r} {place}; {_FORMAT}")
+                raise UserError(f"invalid number {written_value[:40]!r} {place}", _FORMAT)
             if time in series:
-                raise UserError(f"duplicate time {written_time!r} {place}; use each time once")
+                raise UserError(f"duplicate time {written_time!r} {place}", "use each time once", code="already_exists")
             series[time] = value
     except csv.Error as error:
-        raise UserError(f"invalid line {reader.line_num} ({error}); {_FORMAT}") from error
+        raise UserError(f"invalid line {reader.line_num} ({error})", _FORMAT) from error
     if not series:
-        raise UserError(f"the file has no rows; {_FORMAT}")
+        raise UserError("the file has no rows", _FORMAT, code="file_unreadable")
     if len(series) > MAX_ROWS:
-        raise UserError(f"the file has more than {MAX_ROWS:,} rows; sum them up by day or month first")
+        raise UserError(f"the file has more than {MAX_ROWS:,} rows", "sum them up by day or month first", code="too_large")
     return heading, series
 
 

@@ -23,7 +23,7 @@ from bowerbird.crawl.life.extensions import Extensions
 from bowerbird.crawl.process.endings import Ending
 from bowerbird.crawl.process.process import Process
 from bowerbird.db.addresses import public
-from bowerbird.errors import UserError
+from bowerbird.errors import Failure, UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.flows.files.flow_check import check
 from bowerbird.flows.files.flow_file import parse_flow
@@ -48,7 +48,7 @@ class Result(Struct, frozen=True, kw_only=True):
 
     state: CrawlState
     """`finished`, `stopped`, `paused` or `failed`."""
-    reason: str
+    reason: Failure
     size: Size
     store: str
     notes: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class Limits(Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.duration is not None and not isinstance(self.duration, timedelta):
-            raise UserError(f"duration is {self.duration!r}: write a timedelta, such as timedelta(minutes=5)")
+            raise UserError(f"duration is {self.duration!r}", "write a timedelta, such as timedelta(minutes=5)")
         for name in ("calls", "items", "dollars", "duration"):
             value = getattr(self, name)
             if value is not None and value <= (timedelta(0) if name == "duration" else 0):
@@ -89,10 +89,14 @@ def make_plan(
     """
     speaks, words = speaking(on), vocabulary()
     if isinstance(seeds, str):
-        raise UserError(f"seeds is one text, {seeds!r}: write a list, such as [{seeds!r}]")
+        raise UserError(f"seeds is one text, {seeds!r}", f"write a list, such as [{seeds!r}]")
     if isinstance(flow, str):
         if flow not in words.flows:
-            raise UserError(f"there is no built-in flow {flow!r}{meant(flow, words.flows)}; there are: {listed(words.flows)}")
+            raise UserError(
+                f"there is no built-in flow {flow!r}{meant(flow, words.flows)}",
+                f"there are: {listed(words.flows)}",
+                code="unknown_flow",
+            )
         flow = parse_flow(words.flows[flow], f"flow {flow!r}", speaks.facets, words.rankers, words.methods, words.modules)
     check(flow, speaks.facets, words.rankers)
     service = Service(name=on, provider=on, base=base or TRAITS[on].base)

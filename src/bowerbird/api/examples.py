@@ -91,9 +91,11 @@ def make_example(name: str, store: str | Path) -> None:
     """Makes a store of a simulated crawl, to try things on: `volumes`, `cascade`, `community` or `event`. It takes some seconds,
     needs no network, and is the same every time. Nothing is overwritten."""
     if name not in EXAMPLES:
-        raise UserError(f"there is no example {name!r}; there are: {', '.join(EXAMPLES)}")
+        raise UserError(f"there is no example {name!r}", f"there are: {', '.join(EXAMPLES)}", code="unknown_name")
     if Path(store).exists():
-        raise UserError(f"{store} exists already; choose another name, or move it away: nothing is overwritten")
+        raise UserError(
+            f"{store} exists already", "choose another name, or move it away: nothing is overwritten", code="already_exists"
+        )
     # In a thread of its own: notebooks have a loop that runs already.
     with ThreadPoolExecutor(1) as thread:
         thread.submit(run_virtual, lambda clock: _crawl(EXAMPLES[name], str(store), clock)).result()

@@ -26,4 +26,4 @@ async def audit_posts(plan: CrawlPlan, outside: Outside, options: AuditOptions) 
         async with open_crawl(audit_plan(plan, options, audit), asking, extensions) as opened:
             targets = audit_targets(opened.lanes.values(), accounts)
             ending = await opened.process.run(targets, slots=opened.plan.concurrency, watch_every=_LOOK)
-        return await end_audit(database, audit, ending.reason, outside.clock.now())
+        return await end_audit(database, audit, str(ending.reason), outside.clock.now())

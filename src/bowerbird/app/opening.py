@@ -59,7 +59,7 @@ def _crawl(opening: Opening, who: Enrolled) -> Crawl:
         lanes=gathered.lanes,
         charges=gathered.charges,
         dispatch=Dispatch(source=engine.source, scheduler=engine.scheduler, rules=rules, log=who.log, me=who.me),
-        notes=gathered.notes,
+        notes=[str(note) for note in gathered.notes],
     )
 
 
@@ -85,5 +85,6 @@ def _process(opening: Opening, who: Enrolled, engine: Engine, rules: StopRules) 
     life = Life(engine.books, who.me, engine.lanes, engine.targets)
     remarks = Remarks(opening.database, opening.outside.clock)
     # A stream may bring what calls could not.
-    prevented = str if who.gathered.streams else engine.watch.prevented
-    return Process(life, engine.worker, rules, remarks, prevented)
+    if who.gathered.streams:
+        return Process(life, engine.worker, rules, remarks)
+    return Process(life, engine.worker, rules, remarks, engine.watch.prevented)

@@ -21,7 +21,7 @@ import typer
 from typer.core import TyperGroup
 
 from bowerbird import __version__
-from bowerbird.errors import BowerbirdError, Unreachable, UserError
+from bowerbird.errors import BowerbirdError, Failure, Unreachable, UserError
 
 EVERYDAY = {
     "timeline": "Write an account's posts to a file or a pipe.",
@@ -205,32 +205,45 @@ def _program() -> Any:
     return typer.main.get_command(app)
 
 
+def invoke(arguments: Sequence[str]) -> None:
+    """Run one command line. Raise what the command raises; `SystemExit` with the code where it says how it ended."""
+    _program()(args=list(arguments), prog_name="bowerbird", obj=_JSON in arguments)
+
+
 def run(arguments: Sequence[str]) -> int:
-    """Runs one command line and answers its exit code: 0 done, 1 failed, 2 the user can change it, 130 interrupted."""
+    """Run one command line and return its exit code: 0 done, 1 failed, 2 the user can correct it, 3 the database does not
+    answer, 130 interrupted."""
     try:
-        _program()(args=list(arguments), prog_name="bowerbird", obj=_JSON in arguments)
+        invoke(arguments)
     except SystemExit as exit_:
         return exit_.code if isinstance(exit_.code, int) else int(exit_.code is not None)
     except KeyboardInterrupt:
         return 130
     except Exception as error:
-        return _tell(error, is_debugging="--debug" in arguments, as_json=_JSON in arguments)
+        return _report(error, is_debugging="--debug" in arguments, as_json=_JSON in arguments)
     return 0
 
 
-def _tell(error: Exception, *, is_debugging: bool, as_json: bool) -> int:
+def _report(error: Exception, *, is_debugging: bool, as_json: bool) -> int:
+    """Print an error, as text or as one JSON object, and return the exit code."""
     from bowerbird.cli.screens.output import json_line, printable
 
-    # An error may quote what a server said.
+    # An error may quote what a server sent.
     if is_debugging:
         import traceback
 
         typer.echo(printable("".join(traceback.format_exception(error))), err=True)
-    is_ours = isinstance(error, BowerbirdError)
-    words = printable(error) if is_ours else f"unexpected {type(error).__name__}: {printable(error)}\n{REPORT_AT}"
-    typer.echo(json_line({"error": words}) if as_json else f"bowerbird: {words}", err=True)
+    if isinstance(error, BowerbirdError):
+        failure = error.failure
+    else:
+        failure = Failure("unexpected", f"Unexpected {type(error).__name__}: {error}", REPORT_AT)
+    if as_json:
+        fields = {name: printable(getattr(failure, name)) for name in failure.__struct_fields__}
+        typer.echo(json_line({"error": fields}), err=True)
+    else:
+        typer.echo(f"bowerbird: {printable(failure)}", err=True)
     if isinstance(error, Unreachable):
-        # Not 2: a service manager is to start it again.
+        # Not 2: a service manager restarts the process.
         return 3
     return 2 if isinstance(error, UserError) else 1
 

@@ -36,7 +36,7 @@ WorkerOption = Annotated[
 def part_of(facet: str | None, worker: str | None) -> controls.Part | None:
     """The part that is meant on the command line; None: the whole crawl."""
     if facet and worker:
-        raise UserError("say --facet or --worker, not both: each is a wish of its own")
+        raise UserError("say --facet or --worker, not both: each is a wish of its own", code="conflicting_options")
     if facet:
         return controls.Part(controls.Kind.FACET, facet)
     return controls.Part(controls.Kind.WORKER, worker) if worker else None
@@ -142,7 +142,7 @@ def _chosen(crawls: tuple[CrawlReport, ...], name: str | None, place: NamedStore
     likely = likely_crawls([crawl.name for crawl in crawls])
     if len(likely) != 1:
         there = ", ".join(likely) or "none"
-        raise UserError(f"{place.shown} holds {len(likely)} crawls ({there}); say which with --crawl NAME")
+        raise UserError(f"{place.shown} holds {len(likely)} crawls ({there})", "say which with --crawl NAME", code="ambiguous")
     return next(crawl for crawl in crawls if crawl.name == likely[0])
 
 

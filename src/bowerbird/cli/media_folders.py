@@ -23,7 +23,9 @@ async def media_remover(tx: Transaction, place: NamedStore, named: Path | None) 
     )
     if not folders and await has_files(tx):
         raise UserError(
-            "the store has pictures or films on disk, and no crawl file says where: name the folder with --media FOLDER"
+            "the store has pictures or films on disk, and no crawl file says where",
+            "name the folder with --media FOLDER",
+            code="needs_option",
         )
 
     def remove(media: str) -> None:
@@ -38,6 +40,8 @@ async def media_folders(tx: Transaction, place: NamedStore, named: Path | None =
     folders = [str(named)] if named else sorted(await media_folders_of(tx, vocabulary(), place.file or ""))
     if not folders and await has_files(tx):
         raise UserError(
-            "the store has pictures or films on disk, and no crawl file says where: name the folder with --media-from FOLDER"
+            "the store has pictures or films on disk, and no crawl file says where",
+            "name the folder with --media-from FOLDER",
+            code="needs_option",
         )
     return folders

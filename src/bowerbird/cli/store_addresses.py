@@ -28,7 +28,9 @@ def store_address(where: str, vault: FileVault | None = None) -> str:
     opened = vault or open_vault(load_settings())
     if name not in {each.name for each in opened.credentials() if each.provider == DATABASE}:
         raise CredentialError(
-            f"{opened.path} holds no database {name!r}; add it with `bowerbird credentials add {name} --provider {DATABASE}`"
+            f"{opened.path} holds no database {name!r}",
+            f"add it with `bowerbird credentials add {name} --provider {DATABASE}`",
+            code="unknown_credential",
         )
     return opened.secret(name).values[ADDRESS]
 

@@ -59,7 +59,9 @@ def find_store(written: str | None) -> NamedStore:
         return _from_crawl_file(Path(text))
     if not Path(text).is_file():
         raise UserError(
-            f"there is no database {public(text)}; name a crawl file (.toml) or a database that `bowerbird crawl` has made"
+            f"there is no database {public(text)}",
+            "name a crawl file (.toml) or a database that `bowerbird crawl` has made",
+            code="database_not_found",
         )
     return NamedStore(text)
 
@@ -95,7 +97,11 @@ async def meant_crawl(database: Database, place: NamedStore, name: str | None = 
         names = await read_numbers(tx)
     if wanted is not None and wanted not in names:
         there = ", ".join(names) or "none"
-        raise UserError(f"{place.shown} holds no crawl called {wanted!r}; there are: {there}. Say which with --crawl NAME")
+        raise UserError(
+            f"{place.shown} holds no crawl called {wanted!r}",
+            f"there are: {there}. Say which with --crawl NAME",
+            code="unknown_crawl",
+        )
     return wanted
 
 
@@ -106,7 +112,9 @@ async def one_crawl(database: Database, place: NamedStore, name: str | None = No
         crawls = await read_numbers(tx)
     guessed = likely_crawls(crawls)
     if wanted is None and len(guessed) != 1:
-        raise UserError(f"{place.shown} holds {len(guessed)} crawls ({', '.join(guessed)}): say which with --crawl NAME")
+        raise UserError(
+            f"{place.shown} holds {len(guessed)} crawls ({', '.join(guessed)})", "say which with --crawl NAME", code="ambiguous"
+        )
     chosen = wanted or guessed[0]
     return crawls[chosen], chosen
 
@@ -138,7 +146,11 @@ def _is_run_with(settings: Mapping[str, Any], file: Path) -> bool:
 
 def _check_there(place: NamedStore) -> None:
     if "://" not in place.store and not Path(place.store).is_file():
-        raise UserError(f"there is no database {place.shown} yet; `bowerbird crawl {place.file or 'FILE'}` makes it")
+        raise UserError(
+            f"there is no database {place.shown} yet",
+            f"`bowerbird crawl {place.file or 'FILE'}` makes it",
+            code="database_not_found",
+        )
 
 
 def _default() -> str:
@@ -147,7 +159,10 @@ def _default() -> str:
     databases = sorted(Path().glob("*.db"))
     if len(databases) == 1:
         return str(databases[0])
-    raise UserError(f"say which crawl is meant: a crawl file or a database (here is no {DEFAULT_FILE} and not exactly one .db)")
+    raise UserError(
+        f"say which crawl is meant: a crawl file or a database (here is no {DEFAULT_FILE} and not exactly one .db)",
+        code="ambiguous",
+    )
 
 
 def _from_crawl_file(path: Path) -> NamedStore:

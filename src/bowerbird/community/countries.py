@@ -134,7 +134,7 @@ def generate_description(code: str) -> str:
         known = [each["name"] for each in _countries().values()]
         hint = meant(code.title(), known) if len(code) > 2 else ""
         advice = "Use two letters of ISO 3166, such as PT, or its English name."
-        raise UserError(f"Unknown country {code!r}{hint}. {advice}")
+        raise UserError(f"Unknown country {code!r}{hint}.", advice, code="unknown_name")
     main, *others = languages_of(code) or ("",)
     also_spoken = f"  # also spoken: {', '.join(others)}" if others else ""
     varieties = '# Only varieties of Portuguese are told apart: varieties = ["pt-PT"]'

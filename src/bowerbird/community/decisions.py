@@ -45,7 +45,8 @@ async def save_decision(
     """
     if await tx.fetch_one(_MAY_BE_TOLD, account) is None:
         raise UserError(
-            f"{account} asked not to be collected, or is no longer public: no decision was stored"
+            f"{account} asked not to be collected, or is no longer public: no decision was stored",
+            code="refused",
         )
     before = await _move_to_history(tx, account, now)
     evidence = msgspec.json.encode({"was": before, "note": note}).decode()

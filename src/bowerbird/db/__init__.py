@@ -20,9 +20,15 @@ async def open_database(where: str, clock: Clock, *, waits_for_disk: bool = True
 
         return await PostgresDatabase.open(where, clock)
     if in_vault(where) is not None:
-        raise StoreError(f"{where} names an entry of the vault, which is looked up by the command line alone; give the address")
+        raise StoreError(
+            f"{where} names an entry of the vault, which is looked up by the command line alone",
+            "give the address",
+            code="invalid_address",
+        )
     if is_no_file(where):
-        raise StoreError(f"{public(where)} is no address of a database: write a file's name, or postgresql://…")
+        raise StoreError(
+            f"{public(where)} is no address of a database", "write a file's name, or postgresql://…", code="invalid_address"
+        )
     return SqliteDatabase.open(where, clock, waits_for_disk=waits_for_disk)
 
 

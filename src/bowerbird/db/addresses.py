@@ -57,7 +57,8 @@ def check_address(where: str) -> None:
         raise StoreError(
             "the address of the database is not understood: it must be postgresql://user:password@host/database. In user and "
             "password write / as %2F, @ as %40, # as %23, ? as %3F, % as %25 and a space as %20; or leave the password out and "
-            "set PGPASSWORD"
+            "set PGPASSWORD",
+            code="invalid_address",
         )
 
 

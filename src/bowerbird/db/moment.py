@@ -27,7 +27,7 @@ class _Moment:
         self.dialect = database.dialect
 
     def transaction(self) -> AbstractAsyncContextManager[Transaction]:
-        raise StoreError("a moment that has passed cannot be written: open the database itself")
+        raise StoreError("a moment that has passed cannot be written", "open the database itself", code="unsupported")
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Transaction]:
@@ -43,7 +43,7 @@ class _Moment:
         return self._database.members(values)
 
     async def create_tables(self) -> None:
-        raise StoreError("A snapshot is read-only. Open the database itself.")
+        raise StoreError("A snapshot is read-only.", "Open the database itself.", code="unsupported")
 
     async def close(self) -> None:
         """Nothing: who opened the database closes it."""

@@ -98,9 +98,14 @@ async def check_store(database: Database, name: str) -> None:
 def check_version(version: int | None, name: str = "The database") -> None:
     """Raise `StoreError` unless `version` is the one that this bowerbird reads and writes. None: not a store at all."""
     if version is None:
-        raise StoreError(f"{name} is not a bowerbird store. Name the database of a crawl, or a new file.")
+        raise StoreError(
+            f"{name} is not a bowerbird store.",
+            "Name the database of a crawl, or a new file.",
+            code="not_a_store",
+        )
     if version != SCHEMA_VERSION:
         raise StoreError(
-            f"{name} has schema version {version}; this bowerbird needs version {SCHEMA_VERSION}. "
-            "Use the bowerbird version that created it, or start the crawl in a new database."
+            f"{name} has schema version {version}; this bowerbird needs version {SCHEMA_VERSION}.",
+            "Use the bowerbird version that created it, or start the crawl in a new database.",
+            code="wrong_version",
         )

@@ -47,7 +47,11 @@ class _ThreadedDatabase(SqliteDatabase):
     async def reading(self) -> AsyncIterator[Transaction]:
         if self._found() != self._file:
             # The open file has no name any more: what is read from it, nobody else sees.
-            raise StoreError(f"the database {self._where} was deleted or replaced while it was shown; start the dashboard again")
+            raise StoreError(
+                f"the database {self._where} was deleted or replaced while it was shown",
+                "start the dashboard again",
+                code="file_changed",
+            )
         async with super().reading() as tx:
             # What is in memory has one connection for all, and is small.
             if self._where == ":memory:" or not isinstance(tx, SqliteTransaction):

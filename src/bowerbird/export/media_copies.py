@@ -40,6 +40,8 @@ Said = Callable[[int, int], None]
 class CopyError(UserError):
     """Something of a copy is not as it should be."""
 
+    default_code = "copy_failed"
+
 
 class MediaFile(Struct, frozen=True):
     """One file as the store knows it."""
@@ -117,7 +119,9 @@ class FolderLocation:
         except OSError as error:
             with suppress(OSError):
                 part.unlink(missing_ok=True)
-            raise CopyError(f"cannot write to {self.shown}: {error.strerror or error}. Is there room on the disk?") from error
+            raise CopyError(
+                f"cannot write to {self.shown}: {error.strerror or error}.", "Is there room on the disk?", code="file_unwritable"
+            ) from error
 
     def paths(self) -> Iterator[str]:
         files = (each for each in self._folder.rglob("*") if each.is_file())
@@ -151,7 +155,9 @@ class BucketLocation:
         try:
             found: Any = self._fs.get_file_info(self._at(path))
         except OSError as error:
-            raise CopyError(f"cannot read {self.shown}: {error}. Are the bucket, its address and the keys right?") from error
+            raise CopyError(
+                f"cannot read {self.shown}: {error}.", "Are the bucket, its address and the keys right?", code="file_unreadable"
+            ) from error
         return int(found.size) if found.is_file else None
 
     def put(self, path: str, source: BinaryIO) -> None:
@@ -160,7 +166,11 @@ class BucketLocation:
             with self._fs.open_output_stream(self._at(path)) as file:
                 copyfileobj(source, file, _CHUNK)
         except OSError as error:
-            raise CopyError(f"cannot write to {self.shown}: {error}. Are the bucket, its address and the keys right?") from error
+            raise CopyError(
+                f"cannot write to {self.shown}: {error}.",
+                "Are the bucket, its address and the keys right?",
+                code="file_unwritable",
+            ) from error
 
     def paths(self) -> Iterator[str]:
         found: Any = self._fs.get_file_info(self._selector(self._prefix, recursive=True, allow_not_found=True))
@@ -241,7 +251,10 @@ def _copy(file: MediaFile, source: Sequence[MediaLocation], target: MediaLocatio
     with opened:
         target.put(file.path, opened)
     if _hash(target, file.path) != file.sha256:
-        raise CopyError(f"the copy of {file.path} in {target.shown} is not what was written: its medium cannot be trusted")
+        raise CopyError(
+            f"the copy of {file.path} in {target.shown} is not what was written: its medium cannot be trusted",
+            code="file_damaged",
+        )
     done.files, done.copied, done.size = done.files + 1, done.copied + 1, done.size + file.size
 
 

@@ -14,7 +14,9 @@ def needed(package: str, what: str) -> Any:
         return import_module(package)
     except ImportError:
         name = package.partition(".")[0]
-        raise UserError(f"{what} needs the package {name}: install it with `pip install 'bowerbird[export]'`") from None
+        raise UserError(
+            f"{what} needs the package {name}", "install it with `pip install 'bowerbird[export]'`", code="package_missing"
+        ) from None
 
 
 def is_there(package: str) -> bool:

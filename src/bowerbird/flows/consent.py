@@ -71,15 +71,29 @@ def consent_of(table: Table, folder: Path, seeds_file: str) -> Consent:
     also, override, reason = _signals(inner, "also"), _signals(inner, "override"), inner.text("reason").strip()
     deleted = inner.text("deleted") or ERASE
     if deleted not in (ERASE, KEEP):
-        raise inner.wrong("deleted", f'what is deleted is erased or kept: write deleted = "{ERASE}" or deleted = "{KEEP}"')
+        raise inner.wrong("deleted", "what is deleted is erased or kept", f'write deleted = "{ERASE}" or deleted = "{KEEP}"')
     if override and not reason:
-        raise inner.wrong("override", f"whoever overrides an opt-out says why; add for example: {_EXAMPLE}")
+        raise inner.wrong(
+            "override", "whoever overrides an opt-out says why", f"add for example: {_EXAMPLE}", code="missing_value"
+        )
     if deleted == KEEP and not reason:
-        raise inner.wrong("deleted", f"whoever keeps what people have deleted says why; add for example: {_EXAMPLE}")
+        raise inner.wrong(
+            "deleted", "whoever keeps what people have deleted says why", f"add for example: {_EXAMPLE}", code="missing_value"
+        )
     if reason and not override and deleted == ERASE:
-        raise inner.wrong("reason", 'reason says why signs are overridden; add for example: override = ["indexable"]')
+        raise inner.wrong(
+            "reason",
+            "reason says why signs are overridden",
+            'add for example: override = ["indexable"]',
+            code="conflicting_options",
+        )
     if both := set(also) & set(override):
-        raise inner.wrong("also", f"{listed(both)} cannot both count and be overridden; take it out of one of the two")
+        raise inner.wrong(
+            "also",
+            f"{listed(both)} cannot both count and be overridden",
+            "take it out of one of the two",
+            code="conflicting_options",
+        )
     opt_out = _list(inner, folder, seeds_file)
     return Consent(opt_out=opt_out, also=also, override=override, deleted=deleted, reason=reason)
 
@@ -89,16 +103,25 @@ def consent_told(override: Sequence[str], reason: str, opt_out: Path | None) -> 
     known = [each.value for each in Signal]
     for name in override:
         if name not in known:
-            raise UserError(f"nobody gives a sign called {name!r}{meant(name, known)}; known: {listed(known)}")
+            raise UserError(
+                f"nobody gives a sign called {name!r}{meant(name, known)}", f"known: {listed(known)}", code="unknown_name"
+            )
     if override and not reason.strip():
         raise UserError(
-            "whoever overrides an opt-out says why: add --reason, such as --reason "
-            "'approved by the ethics board, protocol 2026-17'"
+            "whoever overrides an opt-out says why",
+            "add --reason, such as --reason 'approved by the ethics board, protocol 2026-17'",
+            code="needs_option",
         )
     if reason and not override:
-        raise UserError("--reason says why signs are overridden: add for example --override indexable, or leave it out")
+        raise UserError(
+            "--reason says why signs are overridden",
+            "add for example --override indexable, or leave it out",
+            code="conflicting_options",
+        )
     if opt_out is not None and not opt_out.expanduser().is_file():
-        raise UserError(f"the opt-out list {opt_out} is not there; name a file with one account per line")
+        raise UserError(
+            f"the opt-out list {opt_out} is not there", "name a file with one account per line", code="file_not_found"
+        )
     listed_in = str(opt_out.expanduser().absolute()) if opt_out is not None else ""
     return Consent(opt_out=listed_in, override=tuple(sorted({Signal(name) for name in override})), reason=reason.strip())
 
@@ -107,8 +130,9 @@ def _signals(table: Table, key: str) -> tuple[Signal, ...]:
     known = [each.value for each in Signal]
     for number, name in enumerate(table.texts(key)):
         if name not in known:
-            message = f"nobody gives a sign called {name!r}{meant(name, known)}; known: {listed(known)}"
-            raise table.document.wrong((*table.path, key, number), message)
+            problem = f"nobody gives a sign called {name!r}{meant(name, known)}"
+            path = (*table.path, key, number)
+            raise table.document.wrong(path, problem, f"known: {listed(known)}", code="unknown_name")
     return tuple(sorted({Signal(name) for name in table.texts(key)}))
 
 
@@ -117,10 +141,15 @@ def _list(table: Table, folder: Path, seeds_file: str) -> str:
         return ""
     path = folder / Path(table.text("opt_out")).expanduser()
     if not path.is_file():
-        raise table.wrong("opt_out", f"the list {str(path)!r} does not exist; paths start from the folder of the crawl file")
+        raise table.wrong(
+            "opt_out",
+            f"the list {str(path)!r} does not exist",
+            "paths start from the folder of the crawl file",
+            code="file_not_found",
+        )
     if seeds_file and path.samefile(seeds_file):
         raise table.wrong(
-            "opt_out", "this file holds the seeds, and whoever is on an opt-out list is removed for good; name another"
+            "opt_out", "this file holds the seeds, and whoever is on an opt-out list is removed for good", "name another"
         )
     return str(path)
 

@@ -295,11 +295,11 @@ def _is_fed(edge: Edge, facets: Mapping[str, Facet]) -> bool:
 
 
 def _no_subscription(provider: str, channel: str, options: Mapping[str, Sequence[str]]) -> Subscription:
-    raise UserError(f"{provider} has no channel {channel!r}")
+    raise UserError(f"{provider} has no channel {channel!r}", code="unknown_name")
 
 
 def _no_area(name: str) -> Area:
-    raise UserError(f"names of places are not known here; write a box for {name!r}")
+    raise UserError("names of places are not known here", f"write a box for {name!r}", code="unsupported")
 
 
 class Vocabulary(Struct, frozen=True):

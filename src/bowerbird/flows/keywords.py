@@ -94,12 +94,21 @@ def keyword_use(table: Table, methods: Methods) -> KeywordUse | None:
 def _methods(table: Table, known: Methods) -> tuple[str, ...]:
     named = table.texts("methods")
     if "methods" in table.values and not named:
-        raise table.wrong("methods", f"methods names none: without one no keyword ever changes; allowed: {listed(known)}")
+        raise table.wrong(
+            "methods",
+            "methods names none: without one no keyword ever changes",
+            f"allowed: {listed(known)}",
+            code="missing_value",
+        )
     for name in named:
         if name not in known:
-            raise table.wrong("methods", f"unknown method {name!r}{meant(name, known)}; allowed: {listed(known)}")
+            raise table.wrong(
+                "methods", f"unknown method {name!r}{meant(name, known)}", f"allowed: {listed(known)}", code="unknown_name"
+            )
         if named.count(name) > 1:
-            raise table.wrong("methods", f"the method {name!r} is there twice; each has one set of keywords")
+            raise table.wrong(
+                "methods", f"the method {name!r} is there twice; each has one set of keywords", code="already_exists"
+            )
     return named
 
 
@@ -129,5 +138,5 @@ def _slots(table: Table, usual: int) -> int:
 def _by(table: Table) -> str:
     by = table.text("by")
     if by and by not in WAYS:
-        raise table.wrong("by", f"unknown way {by!r}{meant(by, WAYS)}; allowed: {listed(WAYS)}")
+        raise table.wrong("by", f"unknown way {by!r}{meant(by, WAYS)}", f"allowed: {listed(WAYS)}", code="unknown_name")
     return by

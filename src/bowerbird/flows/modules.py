@@ -32,7 +32,9 @@ def module_uses(table: Table, known: Modules | None, facets: frozenset[str]) -> 
     found = []
     for name, inner in table.named("modules"):
         if known is not None and name not in known:
-            raise inner.wrong(None, f"unknown module {name!r}{meant(name, known)}; there are: {listed(known)}")
+            raise inner.wrong(
+                None, f"unknown module {name!r}{meant(name, known)}", f"there are: {listed(known)}", code="unknown_module"
+            )
         words = None if known is None else known[name]
         _check(inner, name, words)
         if not inner.truth("on", True):
@@ -40,7 +42,10 @@ def module_uses(table: Table, known: Modules | None, facets: frozenset[str]) -> 
         if words is not None and words.needs and facets.isdisjoint(words.needs):
             asked = " or ".join(f"`{facet}`" for facet in words.needs)
             raise inner.wrong(
-                None, f"the module {name!r} asks for {asked}, and the flow has no such facet: add it, or on = false"
+                None,
+                f"the module {name!r} asks for {asked}, and the flow has no such facet",
+                "add it, or on = false",
+                code="unsupported",
             )
         options = {key: value for key, value in inner.values.items() if key not in OWN_KEYS}
         found.append(ModuleUse(name=name, every=_every(inner), options=options))

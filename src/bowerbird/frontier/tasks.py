@@ -7,13 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from bowerbird.clock import from_micros, to_micros
-from bowerbird.errors import Fenced
+from bowerbird.errors import Failure, Fenced
 from bowerbird.frontier import statements as sql
 from bowerbird.frontier.adding import Additions
 from bowerbird.frontier.held import LARGEST_BLOCK, Held
 from bowerbird.frontier.leasing import Leasing
 from bowerbird.model import Arrival, Draw, Placement, Progress, Reason, Setback, Settled, Task, TaskState, Turn
 from bowerbird.ports import Database, Row, Transaction
+
+_MOST_WORDS = 500
 
 SWEEP_SIZE = 1000
 """An arrival that changes nothing of a target that the lane has."""
@@ -77,7 +79,8 @@ class TaskFrontier:
     async def retire(self, tx: Transaction, lane: int, targets: Sequence[str], reason: Reason, now: datetime) -> Sequence[str]:
         # What only waits in our memory is not being asked.
         await self._return(tx, self._held.drop_targets(tx, lane, frozenset(targets)), now)
-        found = [row["target"] for target in targets for row in await tx.fetch(sql.RETIRE, reason.why[:500], lane, target)]
+        why = Failure("retired", reason.why).clipped(_MOST_WORDS).to_json()
+        found = [row["target"] for target in targets for row in await tx.fetch(sql.RETIRE, why, lane, target)]
         record = (to_micros(now), self._me() or None, reason.who, reason.why, lane)
         await tx.execute_many(sql.RECORD, [(*record, target) for target in found])
         return found
@@ -164,10 +167,10 @@ class TaskFrontier:
         rows = await tx.fetch(sql.ready_in(self._database.dialect), self._database.members(lanes))
         return frozenset(row["lane"] for row in rows)
 
-    async def close(self, tx: Transaction, lane: int, why: str) -> None:
+    async def close(self, tx: Transaction, lane: int, why: Failure) -> None:
         held = self._held.drop(tx, lane)
         await tx.execute_many(sql.GIVE_BACK, [(1, None, TaskState.WAITING, task.task, task.token) for task in held])
-        await tx.execute(sql.CLOSE, why, lane)
+        await tx.execute(sql.CLOSE, why.to_json(), lane)
 
     async def revive(self, tx: Transaction, lanes: Sequence[int], now: datetime) -> int:
         return await tx.execute(sql.revive(self._database.any("bigint")), to_micros(now), self._database.members(lanes))
@@ -190,7 +193,7 @@ def _place(due: datetime | None, now: datetime) -> tuple[int, int | None, str]:
 
 def _settled_row(item: Settled, held: Row, now: datetime) -> tuple[object, ...]:
     ready, due, state = _place(item.placement.due, now)
-    failure = item.failure
+    failure = None if item.failure is None else item.failure.to_json()
     if held["state"] == TaskState.RETIRING:
         ready, due, state, failure = 0, None, TaskState.RETIRED.value, held["failure"]
     elif failure is not None:
@@ -208,7 +211,8 @@ def _settled_row(item: Settled, held: Row, now: datetime) -> tuple[object, ...]:
 def _set_back_row(setback: Setback) -> tuple[object, ...]:
     task = setback.task
     place = (None, TaskState.FAILED) if setback.failure is not None else (to_micros(setback.due), TaskState.ASLEEP)
-    return (setback.failure, *place, task.task, task.token)
+    failure = None if setback.failure is None else setback.failure.to_json()
+    return (failure, *place, task.task, task.token)
 
 
 def _task(row: Row, token: int) -> Task:

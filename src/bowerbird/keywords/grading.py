@@ -49,7 +49,7 @@ def parse_category(text: str) -> Category:
     word = "-".join(text.casefold().replace("-", " ").split())
     if word not in _CATEGORIES:
         choices = ", ".join(f"{words[0]} ({each}, {words[-1]})" for each, words in WORDS.items())
-        raise UserError(f"Invalid label {text!r}{meant(word, _CATEGORIES)}. Use one of: {choices}.")
+        raise UserError(f"Invalid label {text!r}{meant(word, _CATEGORIES)}.", f"Use one of: {choices}.")
     return _CATEGORIES[word]
 
 

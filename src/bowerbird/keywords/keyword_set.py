@@ -27,11 +27,13 @@ def replace_seeds(state: State, seeds: Sequence[str], settings: Settings) -> Sta
     for no seed, and for too many."""
     forms = tuple(dict.fromkeys(parse_keyword(seed) for seed in seeds))
     if not forms:
-        raise UserError('An event crawl needs at least one keyword. Add seeds = ["#hashtag"] to the crawl file.')
+        raise UserError(
+            "An event crawl needs at least one keyword.", 'Add seeds = ["#hashtag"] to the crawl file.', code="no_seeds"
+        )
     if len(forms) > settings.max_keywords:
-        raise UserError(f"{len(forms)} seeds, but at most {settings.max_keywords} keywords.")
+        raise UserError(f"{len(forms)} seeds, but at most {settings.max_keywords} keywords.", code="too_many")
     if listed := [form for form in forms if form in settings.blacklist]:
-        raise UserError(f"The seed {listed[0]!r} is in the blacklist. Remove it from one of the two.")
+        raise UserError(f"The seed {listed[0]!r} is in the blacklist.", "Remove it from one of the two.")
     left = set(state.seeds) - {*forms, *state.pinned}
     keywords = {term: keyword for term, keyword in state.keywords.items() if term not in left}
     keywords |= {term: Keyword() for term in forms if term not in (*keywords, *state.seeds, *state.blocked)}
@@ -47,9 +49,11 @@ def parse_keyword(text: str) -> str:
     """Return the normal form of a keyword that a user typed; raises `UserError` if it is invalid."""
     form = term_form(text)
     if not form:
-        raise UserError(f"Invalid keyword {text!r}. Use a hashtag (#flood), a word, a phrase of up to three words, or @account.")
+        raise UserError(
+            f"Invalid keyword {text!r}.", "Use a hashtag (#flood), a word, a phrase of up to three words, or @account."
+        )
     if text.strip().startswith("#") and not form.startswith("#"):
-        raise UserError(f"Invalid hashtag {text!r}. Use letters, digits and _, with at least one letter.")
+        raise UserError(f"Invalid hashtag {text!r}.", "Use letters, digits and _, with at least one letter.")
     return form
 
 

@@ -38,7 +38,7 @@ ABOUT: Mapping[str, str] = {
 def make_method(name: str, options: Mapping[str, Any] | None = None) -> Method:
     """Return a method with options that its entry in `METHODS` allows; raises `UserError` for an unknown name."""
     if name not in METHODS:
-        raise UserError(f"Unknown keyword method {name!r}. Choose one of {', '.join(METHODS)}.")
+        raise UserError(f"Unknown keyword method {name!r}.", f"Choose one of {', '.join(METHODS)}.", code="unknown_name")
     if name == "burst":
         # numpy takes longer to load than most commands take to run.
         from bowerbird.keywords.burst import Burst

@@ -23,6 +23,8 @@ _UNLIMITED = 10**12
 _LIFETIME = timedelta(days=36_500)
 SPENT = "spent, and the next call may cost more than is left"
 """Part of the reason why a crawl without money ends."""
+TOO_SMALL = "budget_too_small"
+"""Code of the error when one request may cost more than the budget."""
 
 
 class BudgetStatus(Struct, frozen=True, kw_only=True):
@@ -49,11 +51,6 @@ def is_budget(bucket: str) -> bool:
     return bucket.endswith(_SUFFIX)
 
 
-def is_spent(reason: str) -> bool:
-    """Return whether a crawl ended for this reason because its budget is spent."""
-    return SPENT in reason
-
-
 def money_charges(charges: Iterable[Charge]) -> list[Charge]:
     return [charge for charge in charges if charge.limit.is_money]
 
@@ -68,7 +65,9 @@ def budget_charges(facet: str, charges: Sequence[Charge], budget: Budget) -> tup
         if charge.amount > thousandths(budget.least):
             raise UserError(
                 f"One call of {facet} may cost {in_dollars(charge.amount)}, but the budget is "
-                f"{in_dollars(thousandths(budget.least))}. Raise dollars under [service] and [stop] of the crawl file."
+                f"{in_dollars(thousandths(budget.least))}.",
+                "Raise dollars under [service] and [stop] of the crawl file.",
+                code=TOO_SMALL,
             )
         month = structs.replace(charge.limit, allowance=thousandths(budget.a_month))
         in_all = _UNLIMITED if budget.in_all is None else thousandths(budget.in_all)

@@ -29,9 +29,9 @@ _LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 def required_fields(provider: str, kind: str) -> Fields:
     """Return the alternative sets of fields; raise `CredentialError` for an unknown provider or kind."""
     if provider not in PROVIDERS:
-        raise CredentialError(f"Unknown provider {provider!r}. Use one of {', '.join(PROVIDERS)}.")
+        raise CredentialError(f"Unknown provider {provider!r}.", f"Use one of {', '.join(PROVIDERS)}.", code="unknown_provider")
     if kind not in KINDS:
-        raise CredentialError(f"Unknown kind {kind!r}. Use {' or '.join(KINDS)}.")
+        raise CredentialError(f"Unknown kind {kind!r}.", f"Use {' or '.join(KINDS)}.")
     return FIELDS[provider, kind]
 
 
@@ -45,16 +45,22 @@ def complete_secret(given: Mapping[str, str], provider: str, kind: str, hint: st
         for fields in FIELDS[provider, each]:
             if all(given.get(name) for name in fields):
                 if each != kind:
-                    raise CredentialError(f"{' + '.join(fields)} is a secret of kind {each} on {provider}. Add --kind {each}.")
+                    raise CredentialError(
+                        f"{' + '.join(fields)} is a secret of kind {each} on {provider}.",
+                        f"Add --kind {each}.",
+                        code="needs_option",
+                    )
                 return {name: checked_value(name, given[name]) for name in fields}
     entered = ", ".join(sorted(name for name in given if given[name])) or "nothing"
-    raise CredentialError(f"The secret is incomplete (given: {entered}). {needed_fields(FIELDS[provider, kind])}{hint}")
+    raise CredentialError(
+        f"The secret is incomplete (given: {entered}).", f"{needed_fields(FIELDS[provider, kind])}{hint}", code="missing_value"
+    )
 
 
 def checked_value(name: str, value: str) -> str:
     value = value.strip()
     if not value or not value.isascii() or not value.isprintable() or " " in value:
-        raise CredentialError(f"{name} must be one word of ASCII characters. Copy it again from the service.")
+        raise CredentialError(f"{name} must be one word of ASCII characters.", "Copy it again from the service.")
     return value
 
 
@@ -67,10 +73,12 @@ def credential_servers(provider: str, servers: Sequence[str]) -> tuple[str, ...]
     """Return the servers that may receive the secret; none for a network with a single API."""
     traits = TRAITS[provider]
     if not servers and not traits.servers:
-        raise CredentialError(f"Name the server that issued the credential: --server {traits.login or traits.base}")
+        raise CredentialError(
+            "The credential needs the server that issued it.", f"Add --server {traits.login or traits.base}", code="needs_option"
+        )
     addresses = tuple(dict.fromkeys(server_address(each, "--server") for each in servers))
     if traits.has_one_home and len(addresses) > 1:
-        raise CredentialError(f"A credential of {provider} belongs to one server. Name the server that opens its sessions.")
+        raise CredentialError(f"A credential of {provider} belongs to one server.", "Name the server that opens its sessions.")
     return addresses
 
 
@@ -84,7 +92,7 @@ def server_address(text: str, option: str) -> str:
     except ValueError:
         is_safe = False
     if not base or not is_safe or parts.path.strip("/") or parts.query or parts.fragment:
-        raise CredentialError(f"Invalid {option} {text!r}. Use the address of the server, such as https://mastodon.social.")
+        raise CredentialError(f"Invalid {option} {text!r}.", "Use the address of the server, such as https://mastodon.social.")
     return base
 
 
@@ -94,13 +102,13 @@ def address_entry(provider: str, name: str, values: Mapping[str, str]) -> Creden
     url = urlsplit(address)
     if provider == DATABASE:
         if not is_postgres(address):
-            raise CredentialError("Invalid database address. Use postgresql://user:password@host/database.")
+            raise CredentialError("Invalid database address.", "Use postgresql://user:password@host/database.")
         check_address(address)
         shown = public(address)
     elif url.scheme in ("http", "https", "smtp", "smtps") and url.hostname:
         shown = f"{url.scheme}://{url.hostname}"
     else:
-        raise CredentialError("Invalid address. Use https://… for a webhook or smtp://user:password@host:587 for mail.")
+        raise CredentialError("Invalid address.", "Use https://… for a webhook or smtp://user:password@host:587 for mail.")
     return Credential(name=name, provider=provider, account=name, servers=(shown,))
 
 

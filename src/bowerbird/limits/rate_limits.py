@@ -44,8 +44,8 @@ def call_charges(facet: Facet, service: str, credential: Credential | None) -> t
         if amount > limit.allowance and not limit.is_money:
             bucket = limit.bucket.rsplit("/", 1)[-1].strip("{}")
             raise UserError(
-                f"One call of {facet.name} may cost {amount}, but the limit {bucket!r} allows {limit.allowance} per window. "
-                "Ask for fewer results per call or raise the allowance."
+                f"One call of {facet.name} may cost {amount}, but the limit {bucket!r} allows {limit.allowance} per window.",
+                "Request fewer results per call or raise the allowance.",
             )
         charges.append(Charge(limit.bucket.format_map(names), amount, limit, payer=limit.payer.format_map(names)))
     return tuple(charges)

@@ -91,10 +91,12 @@ class FileVault:
         """Raise `CredentialError` if a credential of this name cannot be added."""
         if not NAME.fullmatch(name):
             raise CredentialError(
-                f"Invalid name {name!r}. Use up to 64 letters, digits and . _ @ - and start with a letter or digit."
+                f"Invalid name {name!r}.", "Use up to 64 letters, digits and . _ @ - and start with a letter or digit."
             )
         if name in self._read() and not replace:
-            raise CredentialError(f"{self.path} already has a credential {name!r}. Remove it first, or use --replace.")
+            raise CredentialError(
+                f"{self.path} already has a credential {name!r}.", "Remove it first, or use --replace.", code="already_exists"
+            )
 
     def add(self, credential: Credential, secret: Secret, *, replace: bool = False) -> None:
         with self._changing() as entries:
@@ -140,7 +142,11 @@ class FileVault:
     def _entry(self, name: str) -> _Entry:
         entry = self._read().get(name)
         if entry is None:
-            raise CredentialError(f"No credential {name!r} in {self.path}. Run `bowerbird credentials list` to see all.")
+            raise CredentialError(
+                f"No credential {name!r} in {self.path}.",
+                "Run `bowerbird credentials list` to see all.",
+                code="unknown_credential",
+            )
         return entry
 
     def _read(self) -> dict[str, _Entry]:
@@ -155,12 +161,14 @@ class FileVault:
             if sealed.key.made_from == "password":
                 self.password = None
                 raise CredentialError(
-                    f"The password does not open the vault {self.path}. Check BOWERBIRD_VAULT_PASSWORD or type it again. "
-                    "If it is right, the file is damaged: restore it from your backup."
+                    f"The password does not open the vault {self.path}.",
+                    "Check BOWERBIRD_VAULT_PASSWORD or type it again. If it is right, the file is damaged: restore it from your backup.",
+                    code="wrong_password",
                 ) from None
             raise CredentialError(
-                f"The key file {self.key_path} does not open the vault {self.path}: one of them was replaced or damaged. "
-                "Restore both from one backup."
+                f"The key file {self.key_path} does not open the vault {self.path}: one of them was replaced or damaged.",
+                "Restore both from one backup.",
+                code="file_damaged",
             ) from None
         except (ValueError, msgspec.MsgspecError):
             raise self._damaged() from None
@@ -172,12 +180,16 @@ class FileVault:
             return None
         except OSError as error:
             raise CredentialError(
-                f"Cannot read the vault {self.path}: {error.strerror}. Check its owner and permissions."
+                f"Cannot read the vault {self.path}: {error.strerror}.",
+                "Check its owner and permissions.",
+                code="file_unreadable",
             ) from error
         except msgspec.MsgspecError:
             raise self._damaged() from None
         if sealed.format != _FORMAT:
-            raise CredentialError(f"Another version of bowerbird wrote the vault {self.path}. Use that version.")
+            raise CredentialError(
+                f"Another version of bowerbird wrote the vault {self.path}.", "Use that version.", code="wrong_version"
+            )
         return sealed
 
     def _write(self, entries: dict[str, _Entry], key: _Key) -> None:
@@ -190,7 +202,9 @@ class FileVault:
             write_private(path, content)
         except OSError as error:
             raise CredentialError(
-                f"Cannot write {path}: {error.strerror}. It is unchanged. Check disk space and permissions."
+                f"Cannot write {path}: {error.strerror}. It is unchanged.",
+                "Check disk space and permissions.",
+                code="file_unwritable",
             ) from error
 
     def _new_key(self) -> _Key:
@@ -210,7 +224,9 @@ class FileVault:
                 self.password = self._ask() or None
             if self.password is None:
                 raise CredentialError(
-                    f"The vault {self.path} needs its password. Set BOWERBIRD_VAULT_PASSWORD or use a terminal."
+                    f"The vault {self.path} needs its password.",
+                    "Set BOWERBIRD_VAULT_PASSWORD or use a terminal.",
+                    code="needs_password",
                 )
             scrypt = Scrypt(salt=key.salt, length=_KEY_LENGTH, n=key.cost, r=8, p=3)
             self._derived = key, scrypt.derive(self.password.encode())
@@ -219,26 +235,33 @@ class FileVault:
     def _key_from_file(self) -> bytes:
         try:
             if not is_private(self.key_path):
-                raise CredentialError(f"Other users can read the key file. Run: chmod 600 {self.key_path}")
+                raise CredentialError("Other users can read the key file.", f"Run: chmod 600 {self.key_path}")
             key = b64decode(self.key_path.read_bytes().strip(), validate=True)
         except FileNotFoundError:
             raise CredentialError(
-                f"The key file {self.key_path} of the vault is missing. Restore it from your backup, "
-                f"or remove {self.path} and add the credentials again."
+                f"The key file {self.key_path} of the vault is missing.",
+                f"Restore it from your backup, or remove {self.path} and add the credentials again.",
+                code="file_not_found",
             ) from None
         except OSError as error:
             raise CredentialError(
-                f"Cannot read the key file {self.key_path}: {error.strerror}. Check its owner and permissions."
+                f"Cannot read the key file {self.key_path}: {error.strerror}.",
+                "Check its owner and permissions.",
+                code="file_unreadable",
             ) from error
         except ValueError:
             key = b""
         if len(key) != _KEY_LENGTH:
-            raise CredentialError(f"The key file {self.key_path} is damaged. Restore it from your backup.")
+            raise CredentialError(
+                f"The key file {self.key_path} is damaged.", "Restore it from your backup.", code="file_damaged"
+            )
         return key
 
     def _damaged(self) -> CredentialError:
         return CredentialError(
-            f"The vault {self.path} is damaged. Restore it from your backup, or remove it and add the credentials again."
+            f"The vault {self.path} is damaged.",
+            "Restore it from your backup, or remove it and add the credentials again.",
+            code="file_damaged",
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bowerbird.errors import Failure
 from bowerbird.model.kinds import Outcome
 from bowerbird.model.work.streams import Notice, NoticeKind
 
@@ -53,11 +54,11 @@ def told(outcome: Outcome, detail: str) -> str:
 
 
 def quoted(words: str) -> str:
-    """A server's own words inside a sentence of ours, where what follows the first semicolon is advice of ours alone."""
+    """A server's own words inside a sentence of ours. What follows a semicolon would read like advice of ours."""
     return words.replace(";", ",")
 
 
-def retold(failure: str) -> str:
-    """The same of what the store keeps as `bad_token: 401 Unauthorized`; anything else stays as it is."""
-    name, _, detail = failure.partition(": ")
-    return told(Outcome(name), detail) if name in Outcome.__members__.values() else failure
+def retold(failure: Failure) -> str:
+    """The same of a stored failure; one that is no outcome of a call stays as it is."""
+    is_outcome = failure.code in Outcome.__members__.values()
+    return told(Outcome(failure.code), failure.problem) if is_outcome else str(failure)

@@ -151,7 +151,7 @@ class BackupTaker:
             self._folder.parent.mkdir(parents=True, exist_ok=True)
             self._folder.mkdir(mode=0o700, exist_ok=True)
         except (FileExistsError, NotADirectoryError) as error:
-            raise StoreError(f"backups cannot be written: {error.filename} is not a folder") from error
+            raise StoreError(f"backups cannot be written: {error.filename} is not a folder", code="file_unwritable") from error
 
     def taken(self) -> list[Path]:
         """The backups there are, oldest first; other files are none of our business."""

@@ -84,8 +84,8 @@ def check_seeds(plan: CrawlPlan) -> None:
         return
     cannot = "; nor ".join(words for subject, words in _UNKNOWN.items() if subject in begins) or "what a stream will bring"
     raise UserError(
-        f"--probe looks up accounts, and the seeds of {plan.flow.name} are none: it cannot learn {cannot}. Leave it out; the "
-        "plan then takes the simulated world's usual figures"
+        f"--probe looks up accounts, and the seeds of {plan.flow.name} are none: it cannot learn {cannot}.",
+        "Leave it out; the plan then takes the simulated world's usual figures",
     )
 
 
@@ -139,7 +139,7 @@ async def _found(database: Database, calls: int, now: datetime) -> Found:
         rows, pages = await tx.fetch(_USERS), await tx.fetch(_PAGES)
     if not rows:
         raise UserError(
-            f"the probe made {calls} calls and saw no account that tells how much it writes: check the seeds or omit --probe"
+            f"the probe made {calls} calls and saw no account that tells how much it writes", "check the seeds or omit --probe"
         )
     return Found(
         calls=calls,

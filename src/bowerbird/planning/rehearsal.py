@@ -13,11 +13,12 @@ from msgspec import Struct, structs
 
 from bowerbird.app import Crawl, Outside, open_crawl
 from bowerbird.clock import VirtualClock, VirtualLoop, run_virtual
-from bowerbird.crawl.process.endings import NOTHING_LEFT
+from bowerbird.crawl.process.endings import BUDGET_SPENT, EXHAUSTED, GOOD_ENOUGH
+from bowerbird.errors import Failure
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.flows.files.sections.seed_list import SeedList
 from bowerbird.limits.bucket import BURST
-from bowerbird.limits.budget import SPENT, budget_statuses, is_budget
+from bowerbird.limits.budget import budget_statuses, is_budget
 from bowerbird.model import Charge, Credential, Progress, Subject, TaskState, WindowKind
 from bowerbird.planning.budget import MONEY, means_of, most_items, with_means
 from bowerbird.planning.cast import RehearsalVault
@@ -25,7 +26,7 @@ from bowerbird.planning.course import ENOUGH, Bucket, Course, Milestone, Use, ma
 from bowerbird.planning.scaling import Model, batch_of, kind_in_use, model_of, scaled_flow, scaled_limits
 from bowerbird.planning.stage import Stage, is_growing
 from bowerbird.ports import Row
-from bowerbird.reports.studies.sample import GOOD_ENOUGH, Figure, read_samples
+from bowerbird.reports.studies.sample import Figure, read_samples
 from bowerbird.simulated.serving.pictures import Pictures
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.simulated.world.settings import PlannedEvent
@@ -281,7 +282,7 @@ class _Rehearsal:
         wanted = {post for own in posts.values() for post in own}
         return len(wanted), hidden, len(wanted & stored) / len(wanted) if wanted else 1.0
 
-    async def _course(self, crawl: Crawl, reason: str) -> Course:
+    async def _course(self, crawl: Crawl, reason: Failure) -> Course:
         stop = self._plan.flow.stop.duration or self._scope.length
         is_over = self._samples[-1].at >= stop and stop >= self._scope.length
         is_finished = not self._was_cut and not is_over
@@ -303,10 +304,10 @@ class _Rehearsal:
         buckets = [_bucket(course, row) for row in ledgers if row["window_micros"]]
         return structs.replace(course, buckets=tuple(sorted(buckets, key=lambda each: -each.used)))
 
-    def _met(self, crawl: Crawl, reason: str) -> str:
+    def _met(self, crawl: Crawl, reason: Failure) -> str:
         """Which condition of the crawl's own was met, in its own numbers; nothing when everything was asked."""
         size, played = crawl.tally.size(), self._plan.flow.stop
-        if SPENT in reason and self._means is not None:
+        if reason.code == BUDGET_SPENT and self._means is not None:
             return self._means.words
         for name in ("calls", "items", "users", "posts"):
             limit = getattr(played, name)
@@ -314,9 +315,9 @@ class _Rehearsal:
                 return f"{getattr(self._stop, name):,} {name} are reached"
         if played.duration is not None and self._samples[-1].at >= played.duration:
             return may_run(played.duration)
-        if reason.startswith(GOOD_ENOUGH):
+        if reason.code == GOOD_ENOUGH:
             return ENOUGH
-        return "" if reason.startswith(NOTHING_LEFT) else reason
+        return "" if reason.code in EXHAUSTED else str(reason)
 
     async def _enough(self, crawl: Crawl) -> float:
         """About how many calls the sample takes in all: a half-width shrinks with the root of the calls."""

@@ -63,9 +63,9 @@ def _walk(kind: type[Rwrw]) -> Maker:
 
 def _walking(kind: type[Rwrw], setting: RankerSetting, walkers: int | None = None, seed: int = 0, jump: int = 0) -> Ranker:
     if setting.is_one_sided_walk and kind is Mhrw:
-        raise UserError("The ranker 'mhrw' needs both lists, `following` and `followers`; along one use 'rwrw' or 'frontier'.")
+        raise UserError("The ranker 'mhrw' needs both lists, `following` and `followers`", "along one use 'rwrw' or 'frontier'.")
     if jump and not setting.seeds:
-        raise UserError("Walkers jump to seeds: write some by their ids (handles will not do), or set jump = 0.")
+        raise UserError("Walkers jump to seeds", "write some by their ids (handles will not do), or set jump = 0.")
     start = Start(walkers or kind.walkers, setting.seeds, setting.other_seeds, seed=seed)
     is_told = setting.facet is not None and setting.facet.tells_counters
     shows = kind is not Mhrw and (is_told or setting.lookup is not None)
@@ -150,7 +150,7 @@ def ranker(
 ) -> Ranker:
     """The ranker of that name; raises `UserError` for an unknown name or option."""
     if name not in _MAKERS:
-        raise UserError(f"There is no ranker {name!r}; choose one of {', '.join(_MAKERS)}.")
+        raise UserError(f"There is no ranker {name!r}", f"choose one of {', '.join(_MAKERS)}.", code="unknown_name")
     options = dict(options or {})
     for option, value in options.items():
         _check_option(name, option, value)
@@ -166,7 +166,11 @@ _FOR_MEMBERS = ("two_stage", "echo")
 
 def _check_option(name: str, option: str, value: Any) -> None:
     if option not in RANKERS[name]:
-        raise UserError(f"The ranker {name!r} has no option {option!r}; it knows {', '.join(sorted(RANKERS[name])) or 'none'}.")
+        raise UserError(
+            f"The ranker {name!r} has no option {option!r}",
+            f"it knows {', '.join(sorted(RANKERS[name])) or 'none'}.",
+            code="unknown_name",
+        )
     if option == "members":
         if value not in _FOR_MEMBERS:
             raise UserError(f"The option 'members' of the ranker 'focus' must be {' or '.join(_FOR_MEMBERS)}, not {value!r}.")

@@ -28,6 +28,8 @@ class Sizes(Struct, frozen=True):
 class TooLarge(UserError):
     """A body has more bytes than is allowed."""
 
+    default_code = "too_large"
+
 
 def packed(body: bytes, accepted: str = ZSTD) -> tuple[bytes, str]:
     """The body as it is sent, and how it is packed; `accepted`: what the other side can unpack, as HTTP says it."""
@@ -45,11 +47,11 @@ def unpacked(body: bytes, manner: str, most: int = MOST) -> bytes:
     try:
         plain = _UNPACK[manner or PLAIN](body, most)
     except KeyError:
-        raise UserError(f"bodies packed as {manner!r} are not understood: send {ZSTD}, {GZIP} or none") from None
+        raise UserError(f"bodies packed as {manner!r} are not understood", f"send {ZSTD}, {GZIP} or none") from None
     except (zlib.error, zstandard.ZstdError) as error:
         raise UserError(f"the body is said to be packed as {manner} and cannot be unpacked: {error}") from None
     if len(plain) > most:
-        raise TooLarge(f"the body has more than {most:,} bytes when it is unpacked")
+        raise TooLarge(f"the body has more than {most:,} bytes when it is unpacked", code="too_large")
     return plain
 
 

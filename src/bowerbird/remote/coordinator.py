@@ -227,7 +227,7 @@ class Coordinator:
     async def _end(self, lease: Lease, sent: Settle | GiveBack | Drop) -> Ended:
         try:
             if self._opened is None:
-                raise Busy("the coordinator is opening its crawl; put it again in a moment")
+                raise Busy("the coordinator is opening its crawl", "put it again in a moment")
             source, now = self._opened.source, self._clock.now()
             if isinstance(sent, Settle):
                 report = await source.settle(lease, _in_time(sent.answer, lease, now), has_expired=sent.has_expired)
@@ -241,7 +241,7 @@ class Coordinator:
             return Dropped(await source.drop(lease, _plain(sent.loss)))
         except Exception as error:
             problem = problem_of(error)
-            return Refused(problem.kind, problem.why)
+            return Refused(problem.kind, problem.code, problem.problem, problem.advice)
 
     async def login(self, asked: Login) -> Due:
         now, opened = self._clock.now(), self._opened
@@ -292,4 +292,4 @@ def _unknown(sent: Settle | GiveBack | Drop) -> Ended:
     if isinstance(sent, GiveBack):
         return Returned()
     problem = problem_of(Fenced(f"call {sent.call} is no longer out: its lease ran out, or the coordinator began anew"))
-    return Refused(problem.kind, problem.why)
+    return Refused(problem.kind, problem.code, problem.problem, problem.advice)

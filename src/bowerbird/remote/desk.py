@@ -85,15 +85,20 @@ class Desk:
         brought = self._brought[label] = [at for at in self._brought.get(label, []) if now - at < _SPAN]
         if new and len(brought) >= _MOST_BROUGHT:
             raise UserError(
-                f"the worker {label} brought new credentials {len(brought)} times within an hour, and each time all waited; "
-                f"bring them all at once, after {brought[0] + _SPAN:%H:%M} UTC"
+                f"the worker {label} brought new credentials {len(brought)} times within an hour, and each time all waited",
+                f"bring them all at once, after {brought[0] + _SPAN:%H:%M} UTC",
+                code="too_many",
             )
         if new and len(self.credentials) + new > _MOST_KNOWN:
-            raise UserError(f"this coordinator knows {len(self.credentials):,} credentials, and takes {_MOST_KNOWN:,} in all")
+            raise UserError(
+                f"this coordinator knows {len(self.credentials):,} credentials, and takes {_MOST_KNOWN:,} in all", code="too_many"
+            )
 
     def _check_credentials(self, label: str, offered: Sequence[Credential]) -> None:
         if len(offered) > _MOST_CREDENTIALS:
-            raise UserError(f"a worker may offer {_MOST_CREDENTIALS:,} credentials; choose some with --credential NAME")
+            raise UserError(
+                f"a worker may offer {_MOST_CREDENTIALS:,} credentials", "choose some with --credential NAME", code="too_many"
+            )
         for each in offered:
             if not NAME.fullmatch(each.name):
                 raise UserError(f"{each.name[:_LONGEST_WORD]!r} cannot name a credential: limits are kept by its name")
@@ -101,7 +106,8 @@ class Desk:
             if known is not None and known != each:
                 raise UserError(
                     f"the worker {label} offers a credential called {each.name!r}, which is another one than that of this name "
-                    "which is in use already; limits are kept by name: give one of them another name"
+                    "which is in use already; limits are kept by name",
+                    "give one of them another name",
                 )
 
     async def get(self, label: str, asked: Get) -> Work:
@@ -174,4 +180,4 @@ def _check_process(asked: Enrol) -> None:
 
 
 def _gone(worker: int) -> Fenced:
-    return Fenced(f"worker {worker} is not known here, or was taken for dead: enrol anew")
+    return Fenced(f"worker {worker} is not known here, or was taken for dead", "enrol anew")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from bowerbird.errors import BowerbirdError, Busy, DiskFull, Fenced, UserError
+from bowerbird.errors import BowerbirdError, Busy, DiskFull, Failure, Fenced, UserError, failure_of
 
 FENCED, BUSY, FULL, LARGE, REFUSED, FAULT = "fenced", "busy", "full", "large", "refused", "fault"
 
@@ -13,7 +13,14 @@ class Problem(Struct, frozen=True):
     """Why a request was not granted."""
 
     kind: str
-    why: str
+    """What the worker does next."""
+    code: str
+    problem: str
+    advice: str = ""
+
+    @classmethod
+    def of(cls, kind: str, failure: Failure) -> Problem:
+        return cls(kind, failure.code, failure.problem, failure.advice)
 
 
 class Fault(Exception):
@@ -39,13 +46,15 @@ def problem_of(error: Exception) -> Problem:
     """An error of the coordinator's side as its worker hears of it."""
     for kind, (_, raised) in PROBLEMS.items():
         if isinstance(error, raised):
-            return Problem(kind, str(error))
+            return Problem.of(kind, failure_of(error))
     if isinstance(error, BowerbirdError):
-        return Problem(BUSY, str(error))
-    return Problem(FAULT, f"{type(error).__name__}: {error}")
+        return Problem.of(BUSY, error.failure)
+    return Problem(FAULT, FAULT, f"{type(error).__name__}: {error}")
 
 
 def error_of(problem: Problem) -> Exception:
     """The same on the worker's side."""
     raised = PROBLEMS.get(problem.kind, PROBLEMS[FAULT])[1]
-    return raised(problem.why)
+    if issubclass(raised, BowerbirdError):
+        return raised(problem.problem, problem.advice, code=problem.code)
+    return raised(problem.problem)

@@ -59,7 +59,7 @@ class Roster:
     async def _number(self, tx: Transaction) -> int:
         row = await tx.fetch_one(_NUMBER, self.crawl)
         if row is None:
-            raise UserError(f"there is no crawl called {self.crawl!r} in the database any more")
+            raise UserError(f"there is no crawl called {self.crawl!r} in the database any more", code="unknown_crawl")
         return int(row["crawl"])
 
 

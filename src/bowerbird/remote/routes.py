@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bowerbird.clock import to_micros
-from bowerbird.errors import UserError
+from bowerbird.errors import Failure, UserError
 from bowerbird.ports import Clock
 from bowerbird.remote.bodies import PLAIN, Sizes, TooLarge, packed, unpacked
 from bowerbird.remote.description import openapi
@@ -28,11 +28,12 @@ _PATIENCE = 120.0
 
 
 class _Denied(Exception):
-    """A request that is answered with this status and these words."""
+    """A request that is answered with this status and this failure."""
 
-    def __init__(self, status: int, why: str, kind: str = REFUSED) -> None:
-        super().__init__(why)
+    def __init__(self, status: int, failure: Failure, kind: str = REFUSED) -> None:
+        super().__init__(str(failure))
         self.status = status
+        self.failure = failure
         self.kind = kind
 
 
@@ -65,7 +66,7 @@ class _Door:
                 value = await (handle(label) if asked is None else handle(label, asked))
                 return self._answered(request, 200, value)
             except _Denied as denied:
-                return self._answered(request, denied.status, Problem(denied.kind, str(denied)))
+                return self._answered(request, denied.status, Problem.of(denied.kind, denied.failure))
             except ClientDisconnect:
                 return Response(status_code=400)
             except Exception as error:
@@ -78,17 +79,18 @@ class _Door:
         return Response(msgspec.json.encode(openapi()), media_type=JSON)
 
     async def elsewhere(self, request: Request) -> Response:
-        why = misunderstanding(request.headers.get(VERSION_HEADER, "")) or f"there is no {request.url.path} here"
-        return self._answered(request, 404, Problem(REFUSED, why))
+        unknown = Failure("unknown_route", f"there is no {request.url.path} here")
+        return self._answered(request, 404, Problem.of(REFUSED, misunderstanding(_version(request)) or unknown))
 
     async def _label(self, request: Request) -> str:
         """The name of the worker that asks."""
-        if why := misunderstanding(request.headers.get(VERSION_HEADER, "")):
+        if (why := misunderstanding(_version(request))) is not None:
             raise _Denied(426, why)
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         label = await self._tokens.owner(token.strip()) if scheme.lower() == "bearer" else None
         if label is None:
-            raise _Denied(401, "this token is nobody's, or was revoked; make one with: bowerbird worker tokens add NAME")
+            refused = "this token is nobody's, or was revoked"
+            raise _Denied(401, Failure("token_refused", refused, "make one with: bowerbird worker tokens add NAME"))
         return label
 
     async def _read(self, request: Request, kind: Any) -> Any:
@@ -96,25 +98,26 @@ class _Door:
             body = unpacked(await self._body(request), request.headers.get("content-encoding", PLAIN), self._sizes.unpacked)
             return read(body, kind, request.headers.get("content-type", MESSAGEPACK).partition(";")[0])
         except TooLarge as error:
-            raise _Denied(413, str(error), LARGE) from None
+            raise _Denied(413, error.failure, LARGE) from None
         except TimeoutError:
-            raise _Denied(408, f"the body did not come within {_PATIENCE:.0f} s", BUSY) from None
+            raise _Denied(408, Failure("too_slow", f"the body did not come within {_PATIENCE:.0f} s"), BUSY) from None
         except (msgspec.DecodeError, RecursionError) as error:
-            raise _Denied(400, f"the body is not what {request.url.path} takes: {error}") from None
+            wrong = f"the body is not what {request.url.path} takes: {error}"
+            raise _Denied(400, Failure("invalid_body", wrong)) from None
         except UserError as error:
-            raise _Denied(400, str(error)) from None
+            raise _Denied(400, error.failure) from None
 
     async def _body(self, request: Request) -> bytes:
         most, body = self._sizes.packed, bytearray()
         said = request.headers.get("content-length", "")
         if said.isdecimal() and int(said) > most:
-            raise TooLarge(f"the body has {int(said):,} bytes; {most:,} are allowed")
+            raise TooLarge(f"the body has {int(said):,} bytes; {most:,} are allowed", code="too_large")
         # In real time, as it passes on the wire: who sends a byte now and then would hold a place for ever.
         async with asyncio.timeout(_PATIENCE):
             async for piece in request.stream():
                 body += piece
                 if len(body) > most:
-                    raise TooLarge(f"the body has more than {most:,} bytes")
+                    raise TooLarge(f"the body has more than {most:,} bytes", code="too_large")
         return bytes(body)
 
     def _answered(self, request: Request, status: int, value: Any) -> Response:
@@ -126,3 +129,7 @@ class _Door:
         if status == 401:
             headers["www-authenticate"] = "Bearer"
         return Response(body, status, headers, manner)
+
+
+def _version(request: Request) -> str:
+    return request.headers.get(VERSION_HEADER, "")

@@ -41,10 +41,16 @@ class Token(Struct, frozen=True):
 async def add(tx: Transaction, name: str, now: datetime) -> str:
     """A new token for the worker of this name, which nobody can read again; raises `UserError` where there is one."""
     if not NAME.fullmatch(name):
-        raise UserError(f"{name!r} cannot name a worker; use up to 64 letters, digits, _ and -, and begin with one of the former")
+        raise UserError(
+            f"{name!r} cannot name a worker", "use up to 64 letters, digits, _ and -, and begin with one of the former"
+        )
     await tx.execute(_REPLACE, name)
     if any(each.name == name for each in await listed(tx)):
-        raise UserError(f"the worker {name} has a token already; revoke it first with: bowerbird worker tokens revoke {name}")
+        raise UserError(
+            f"the worker {name} has a token already",
+            f"revoke it first with: bowerbird worker tokens revoke {name}",
+            code="already_exists",
+        )
     token = f"{name}.{token_urlsafe(_BYTES)}"
     await tx.execute(_ADD, name, hashed(token), to_micros(now))
     return token
@@ -60,7 +66,7 @@ async def listed(tx: Transaction) -> Sequence[Token]:
 async def revoke(tx: Transaction, name: str, now: datetime) -> None:
     if not await tx.execute(_REVOKE, to_micros(now), name):
         there = ", ".join(each.name for each in await listed(tx) if each.revoked_at is None) or "none"
-        raise UserError(f"no worker {name!r} has a token; there are: {there}")
+        raise UserError(f"no worker {name!r} has a token", f"there are: {there}", code="unknown_worker")
 
 
 def hashed(token: str) -> str:

@@ -111,7 +111,9 @@ class Refused(Struct, frozen=True, tag=True):
     """What could not be done, and what the worker does next: see `PROBLEMS` of `problems.py`."""
 
     kind: str
-    why: str
+    code: str
+    problem: str
+    advice: str = ""
 
 
 Ended = Settled | Returned | Dropped | Refused

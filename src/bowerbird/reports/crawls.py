@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from bowerbird.errors import Failure, stored_failure
 from bowerbird.model import CrawlState, Service
 from bowerbird.ports import Transaction
 
@@ -26,7 +27,7 @@ class NamedCrawl(Struct, frozen=True):
 
     name: str
     state: CrawlState
-    reason: str
+    reason: Failure | None
 
 
 class KnownService(Struct, frozen=True):
@@ -50,7 +51,7 @@ async def read_settings(tx: Transaction) -> Mapping[str, dict[str, Any]]:
 async def named_after(tx: Transaction, name: str) -> Sequence[NamedCrawl]:
     """The crawl of this name and those that were numbered after it (`name-2`), in their order."""
     rows = await tx.fetch(_NAMED_AFTER, name, f"{name}-%")
-    return [NamedCrawl(row["name"], CrawlState(row["state"]), row["reason"] or "") for row in rows]
+    return [NamedCrawl(row["name"], CrawlState(row["state"]), stored_failure(row["reason"])) for row in rows]
 
 
 async def has_called(tx: Transaction, name: str) -> bool:

@@ -97,7 +97,7 @@ async def read_history(tx: Transaction, crawl: str, module: str, most: int) -> S
     """The last runs of one module, newest first."""
     row = await tx.fetch_one("select crawl from crawls where name = ?", crawl)
     if row is None:
-        raise UserError(f"there is no crawl {crawl!r} here")
+        raise UserError(f"there is no crawl {crawl!r} here", code="unknown_crawl")
     return await read_runs(tx, row["crawl"], module, most)
 
 

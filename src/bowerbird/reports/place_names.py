@@ -49,4 +49,4 @@ async def read_names(tx: Transaction, crawl: int) -> Sequence[ProposedName]:
 async def say(tx: Transaction, crawl: int, name: str, said: str, who: str, now: datetime) -> None:
     """Keeps what a person says of a name; raises `UserError` for one that nobody proposed."""
     if not await tx.execute(_SAY, said, who, to_micros(now), crawl, folded(name)):
-        raise UserError(f"nobody proposed {name!r}; `bowerbird modules names` shows what was")
+        raise UserError(f"nobody proposed {name!r}", "`bowerbird modules names` shows what was", code="unknown_account")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from bowerbird.clock import from_micros
+from bowerbird.errors import stored_failure
 from bowerbird.model import CrawlState, TaskState
 from bowerbird.model.subjects.telling import is_gone
 from bowerbird.ports import Database, Row, Transaction
@@ -140,7 +141,7 @@ class Reader:
                 service=row["service"],
                 facet=row["facet"],
                 tasks={TaskState(str(state)): count for (lane, state), count in counts.items() if lane == row["lane"]},
-                left_out=row["left_out"],
+                left_out=stored_failure(row["left_out"]),
             )
             for row in await tx.fetch(_LANES)
         )
@@ -160,7 +161,8 @@ def _tally(users: dict[tuple[object, ...], Count], *, is_stub: bool) -> Count:
 
 def _crawl(row: Row) -> CrawlReport:
     states = {name: CrawlState(row[name]) for name in ("state", "wanted")}
-    return CrawlReport(**_values(row, CrawlReport.__struct_fields__) | states)
+    reason = stored_failure(row["reason"])
+    return CrawlReport(**_values(row, CrawlReport.__struct_fields__) | states | {"reason": reason})
 
 
 def _ledger(row: Row) -> LedgerReport:

@@ -71,12 +71,18 @@ class Faults(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         unknown = (set(self.rates) | {outage.kind for outage in self.outages}) - set(KINDS)
         if unknown:
-            raise UserError(f"There is no fault named {', '.join(sorted(unknown))}; there are {', '.join(KINDS)}.")
+            raise UserError(
+                f"There is no fault named {', '.join(sorted(unknown))}", f"there are {', '.join(KINDS)}.", code="unknown_name"
+            )
         if min(self.rates.values(), default=0) < 0 or sum(self.rates.values()) > 1:
             raise UserError(f"The rates of all faults together must lie between 0 and 1; these are {self.rates}.")
         strange = set(self.messages) - set(MESSAGE_KINDS)
         if strange:
-            raise UserError(f"There is no stream fault named {', '.join(sorted(strange))}; there are {', '.join(MESSAGE_KINDS)}.")
+            raise UserError(
+                f"There is no stream fault named {', '.join(sorted(strange))}",
+                f"there are {', '.join(MESSAGE_KINDS)}.",
+                code="unknown_name",
+            )
         if not all(0 <= rate <= 1 for rate in self.messages.values()):
             raise UserError(f"The rate of a stream fault must lie between 0 and 1; these are {self.messages}.")
 

@@ -218,7 +218,11 @@ class SimulatedService:
     def account(self, key: str) -> int:
         account = self.dialect.account_number(key)
         if account is None:
-            raise UserError(f"The simulated service knows no account {key!r}: ask it for keys with /_simulated/accounts.")
+            raise UserError(
+                f"The simulated service knows no account {key!r}",
+                "ask it for keys with /_simulated/accounts.",
+                code="unknown_account",
+            )
         return account
 
     def _disturb(self, reply: Reply, kind: str, serial: int) -> Delivery:
@@ -286,7 +290,9 @@ def simulate(setup: Setup, world: World | None = None) -> SimulatedService:
     """A service ready to receive, over a world of its own or a given one."""
     setup = _flavoured(setup)
     if setup.dialect not in DIALECTS:
-        raise UserError(f"There is no simulated dialect {setup.dialect!r}; there are {', '.join(DIALECTS)}.")
+        raise UserError(
+            f"There is no simulated dialect {setup.dialect!r}", f"there are {', '.join(DIALECTS)}.", code="unknown_name"
+        )
     world = World(setup.world) if world is None else world
     # Servers that share a world give out tokens of their own all the same.
     salt = crc32(setup.domain.encode()) if setup.domain != Setup().domain else 0
@@ -321,6 +327,8 @@ def _flavoured(setup: Setup) -> Setup:
     known = FLAVOURS.get(setup.dialect, (setup.dialect,))
     if setup.flavour and setup.flavour not in known:
         raise UserError(
-            f"There is no simulated {setup.dialect} server of the flavour {setup.flavour!r}; there are {', '.join(known)}."
+            f"There is no simulated {setup.dialect} server of the flavour {setup.flavour!r}",
+            f"there are {', '.join(known)}.",
+            code="unknown_name",
         )
     return replace(setup, dialect=setup.flavour) if setup.flavour in DIALECTS else setup

@@ -7,11 +7,13 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from bowerbird.crawl.access.served import Note
 from bowerbird.crawl.life.extensions import Extensions
 from bowerbird.crawl.life.rebuilding import Queues
 from bowerbird.crawl.process.workers.enrolment import Enrolment
 from bowerbird.crawl.streaming.stream import Stream
 from bowerbird.crawl.work.lanes import Lane
+from bowerbird.errors import Failure
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.keywords.probes import Searches
 from bowerbird.keywords.setup import EventCrawl
@@ -57,6 +59,6 @@ class Gathered(Struct, frozen=True):
     mute: list[Part] = []
     """Streams that would never bring anything."""
     queues: list[Queues] = []
-    notes: list[str] = []
-    lost: dict[str, dict[str, str]] = {}
+    notes: list[Note] = []
+    lost: dict[str, dict[str, Failure]] = {}
     """By service, the facets that it cannot be asked for, each with the reason."""

@@ -8,7 +8,7 @@ from bowerbird.crawl.access.credentials import names_in, usable_credentials
 from bowerbird.crawl.access.how_to_add import best_kinds, how_to_add
 from bowerbird.crawl.access.needed import channel_of
 from bowerbird.crawl.seeding.meaning import UnusableSeeds
-from bowerbird.errors import CredentialError
+from bowerbird.errors import CredentialError, Failure
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.model.money import in_dollars
 from bowerbird.ports import Vault
@@ -25,7 +25,7 @@ def wanted_kinds(plan: CrawlPlan, planned: ServicePlan) -> list[str]:
     return sorted(kinds, key=lambda kind: -sum(kind in takes for takes in opening))
 
 
-def sorted_seeds(plan: CrawlPlan, lost: Mapping[str, Mapping[str, str]]) -> UnusableSeeds:
+def sorted_seeds(plan: CrawlPlan, lost: Mapping[str, Mapping[str, Failure]]) -> UnusableSeeds:
     """What is wrong with the seeds that are written down: those that nobody understands, and those that nobody may ask about."""
     unusable = UnusableSeeds()
     for _ in seed_meanings(plan, lost).sort(plan.seeds.located(), unusable):
@@ -40,7 +40,9 @@ def check_credentials(plan: CrawlPlan, planned: ServicePlan, vault: Vault) -> No
     if not usable_credentials(planned, vault) and needs_one:
         raise CredentialError(
             f"{service.name} answers nobody without a credential, and the vault has none for {service.provider} that belongs to "
-            f"{service.base}; {how_to_add(service, wanted_kinds(plan, planned), names_in(vault))}"
+            f"{service.base}",
+            how_to_add(service, wanted_kinds(plan, planned), names_in(vault)),
+            code="needs_credential",
         )
 
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from bowerbird.crawl.seeding.homes import HomeServers
 from bowerbird.crawl.seeding.meaning import SeedMeanings, plot
 from bowerbird.crawl.seeding.seeds import seed_arrivals, seed_targets
+from bowerbird.errors import Failure
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.model import Arrival
 from bowerbird.ports import Clock, Database
@@ -14,7 +15,7 @@ from bowerbird.providers import provider
 from bowerbird.reports.seeds.seed_query import chosen_by
 from bowerbird.starting.gathered import Gathered
 
-NOTHING_LOST: Mapping[str, Mapping[str, str]] = {}
+NOTHING_LOST: Mapping[str, Mapping[str, Failure]] = {}
 
 
 def seeds_of(plan: CrawlPlan, gathered: Gathered, database: Database, clock: Clock) -> AsyncIterator[Arrival]:
@@ -33,7 +34,7 @@ async def _none() -> AsyncIterator[Arrival]:
         yield arrival
 
 
-def seed_meanings(plan: CrawlPlan, lost: Mapping[str, Mapping[str, str]] = NOTHING_LOST) -> SeedMeanings:
+def seed_meanings(plan: CrawlPlan, lost: Mapping[str, Mapping[str, Failure]] = NOTHING_LOST) -> SeedMeanings:
     """What seeds mean in a crawl; `lost`: by service the facets that it cannot be asked for, each with the reason."""
     services = (each.service for each in plan.services)
     # Keywords that a stream hears need not be searched for.

@@ -39,7 +39,7 @@ async def stored_flow(tx: Transaction, name: str) -> tuple[int, Flow]:
     """Number and flow of a crawl, as its last start wrote them down."""
     row = await tx.fetch_one(_CRAWL, name)
     if row is None:
-        raise UserError(f"there is no crawl {name!r} here")
+        raise UserError(f"there is no crawl {name!r} here", code="unknown_crawl")
     return row["crawl"], msgspec.json.decode(row["flow"], type=Flow)
 
 

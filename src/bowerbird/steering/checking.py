@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bowerbird.errors import CredentialError, FlowError, UserError
+from bowerbird.errors import CredentialError, Failure, FlowError, UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
 from bowerbird.flows.files.written import toml_text
 from bowerbird.flows.language.toml_lines import read
@@ -34,9 +34,9 @@ class Checked(Struct, frozen=True, kw_only=True):
     """What is right and wrong with it."""
 
     plan: CrawlPlan | None = None
-    problem: str = ""
-    """What must be changed; empty: it can be started."""
-    advice: str = ""
+    problem: Failure | None = None
+    """What must be changed; None: it can be started."""
+    missing: Failure | None = None
     """What is missing outside of the file, such as a credential: it can be written, and not be started yet."""
     notes: tuple[str, ...] = ()
     seeds: int = 0
@@ -55,17 +55,17 @@ def check(draft: Draft, vault: Vault) -> Checked:
             unusable = sorted_seeds(plan, {})
             unusable.check(skips_bad=True)
         except UserError as error:
-            return Checked(problem=str(error).replace(f"{folder}/", ""))
-    advice = ""
+            return Checked(problem=error.failure.within(error.problem.replace(f"{folder}/", "")))
+    missing = None
     try:
         for planned in plan.services:
             check_credentials(plan, planned, vault)
     except CredentialError as error:
-        advice = str(error)
+        missing = error.failure
     notes = (line.replace(f"{folder}/", "") for line in (*unusable.report(), *left_out(plan)))
     wish = wish_of(plan)
     return Checked(
-        plan=plan, advice=advice, notes=tuple(notes), seeds=unusable.good, wish=wish, may=may_spend(plan) if wish else ""
+        plan=plan, missing=missing, notes=tuple(notes), seeds=unusable.good, wish=wish, may=may_spend(plan) if wish else ""
     )
 
 

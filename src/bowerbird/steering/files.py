@@ -59,14 +59,14 @@ class CrawlFiles:
         """Where a file of a crawl is; raises `UserError` for what is no name."""
         if not NAME.fullmatch(name):
             raise UserError(
-                f"{name!r:.60} cannot name a crawl: use up to 40 small letters, digits, - and _, "
-                "with a letter or digit first and last"
+                f"{name!r:.60} cannot name a crawl",
+                "use up to 40 small letters, digits, - and _, with a letter or digit first and last",
             )
         return self.folder / f"{name}{ending}"
 
     def check_free(self, name: str) -> None:
         if self.path(name).exists():
-            raise UserError(f"there is a crawl file {name} already: choose another name")
+            raise UserError(f"there is a crawl file {name} already", "choose another name", code="already_exists")
 
     def make(self, draft: Draft) -> Path:
         """Writes a new crawl file with what lies beside it, and never over another."""
@@ -125,5 +125,9 @@ def as_lines(seeds: Iterable[str]) -> str:
 def _bounded(text: str) -> bytes:
     content = text.encode()
     if len(content) > LARGEST:
-        raise UserError(f"that is more than {LARGEST // 1024:,} KB: put it into a file and start the crawl from a command line")
+        raise UserError(
+            f"that is more than {LARGEST // 1024:,} KB",
+            "put it into a file and start the crawl from a command line",
+            code="too_large",
+        )
     return content

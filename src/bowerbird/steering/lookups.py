@@ -74,10 +74,14 @@ def look_up(lookup: Lookup, number: int) -> Draft:
     if not lookup.words or len(lookup.words) > 200:
         raise UserError("write a handle such as @alice, an address of a profile, or some words of a name or description")
     if lookup.provider not in TRAITS:
-        raise UserError(f"there is no network {lookup.provider!r:.40}")
+        raise UserError(f"there is no network {lookup.provider!r:.40}", code="unknown_network")
     base = lookup.base or TRAITS[lookup.provider].base
     if urlsplit(base).scheme not in ("http", "https") or is_of_the_machine(base):
-        raise UserError(f"the server {base!r:.60} is no address of a network; write for example {TRAITS[lookup.provider].base}")
+        raise UserError(
+            f"the server {base!r:.60} is no address of a network",
+            f"write for example {TRAITS[lookup.provider].base}",
+            code="unknown_network",
+        )
     facets = _NAMES if lookup.is_name else ("people",)
     uses = [_USE.format(facet=facet, more="max_pages = 1\n" if facet == "people" else "") for facet in {*facets, "profiles"}]
     lead = _EDGE.format(facet=facets[0], take="asked" if lookup.is_name else "users")

@@ -43,7 +43,7 @@ class Processes:
         """Starts `bowerbird WORDS` and answers the number of its process. What it says goes to `log`, anew each time; what it
         answers to `out`, where that is wanted apart."""
         if self.is_running(name):
-            raise UserError(f"{name} is running already")
+            raise UserError(f"{name} is running already", code="already_running")
         said = _opened(log)
         answered = _opened(out) if out else said
         try:
@@ -68,7 +68,11 @@ class Processes:
         self._questions.discard(name)
         running = sum(self.is_running(each) for each in self._started if each not in self._questions)
         if running >= MOST_CRAWLS:
-            raise UserError(f"{MOST_CRAWLS} crawls that were started here are running: stop one first, or use a command line")
+            raise UserError(
+                f"{MOST_CRAWLS} crawls that were started here are running",
+                "stop one first, or use a command line",
+                code="too_many",
+            )
         return self.start(name, words, log)
 
     def ask(self, name: str, words: Sequence[str], log: Path, out: Path | None = None) -> int:
@@ -81,7 +85,7 @@ class Processes:
     def check_room(self) -> None:
         self._questions = {name for name in self._questions if self.is_running(name)}
         if len(self._questions) >= MOST_QUESTIONS:
-            raise UserError(f"{MOST_QUESTIONS} plans and look-ups are under way already: wait for one to end")
+            raise UserError(f"{MOST_QUESTIONS} plans and look-ups are under way already", "wait for one to end", code="too_many")
 
     def is_running(self, name: str) -> bool:
         process = self._started.get(name)

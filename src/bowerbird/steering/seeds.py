@@ -40,10 +40,10 @@ async def add_seeds(database: Database, clock: Clock, name: str, seeds: Sequence
         _check_seeds(flow)
         lanes = await stored_lanes(tx, crawl, flow)
         if not lanes.waiting:
-            raise UserError(f"{name} has not been started yet: write the seeds into its file")
+            raise UserError(f"{name} has not been started yet", "write the seeds into its file", code="unknown_crawl")
         arrivals, unusable = _meant(_ground(flow, lanes), seeds)
         await targets_by_hand(database, crawl, flow, lanes, lambda: _NOBODY).add(tx, arrivals, None, clock.now())
-    return Sown(len(arrivals), (*unusable.first, *unusable.unaskable))
+    return Sown(len(arrivals), (*unusable.first, *map(str, unusable.unaskable)))
 
 
 async def retire_seeds(database: Database, clock: Clock, name: str, targets: Collection[Target], reason: Reason) -> int:
@@ -61,7 +61,7 @@ async def retire_seeds(database: Database, clock: Clock, name: str, targets: Col
 
 def _check_seeds(flow: Flow) -> None:
     if flow.keywords is not None:
-        raise UserError("the seeds of this crawl are keywords, which come and go by themselves: block or pin them there")
+        raise UserError("the seeds of this crawl are keywords, which come and go by themselves", "block or pin them there")
     if flow.walks:
         raise UserError("this crawl walks from one account to the next: where it began cannot be changed any more")
 

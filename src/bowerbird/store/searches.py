@@ -35,14 +35,18 @@ async def keep_search(database: Database, search: SavedSearch) -> None:
     if not search.name.strip() or len(search.name) > _LONGEST_NAME:
         raise UserError(f"a saved search needs a name of 1 to {_LONGEST_NAME} letters")
     if len(search.query) > _LONGEST_QUERY:
-        raise UserError(f"the search is too long to be kept: {len(search.query):,} letters, {_LONGEST_QUERY:,} are the most")
+        raise UserError(
+            f"the search is too long to be kept: {len(search.query):,} letters, {_LONGEST_QUERY:,} are the most", code="too_many"
+        )
     async with database.transaction() as tx:
         (row,) = await tx.fetch("select count(*) as n from saved_searches where name <> ?", search.name)
         if row["n"] >= _MOST:
-            raise UserError(f"{_MOST} searches are saved already: delete one that nobody needs")
+            raise UserError(f"{_MOST} searches are saved already", "delete one that nobody needs", code="too_many")
         had = await tx.fetch_one("select who from saved_searches where name = ?", search.name)
         if had is not None and had["who"] != search.who:
-            raise UserError(f"{had['who']} has saved a search called {search.name!r}: choose another name")
+            raise UserError(
+                f"{had['who']} has saved a search called {search.name!r}", "choose another name", code="already_exists"
+            )
         await tx.execute(_KEEP, search.name, search.what, search.query, search.who, to_micros(search.at))
 
 

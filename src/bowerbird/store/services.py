@@ -17,7 +17,7 @@ async def register_service(tx: Transaction, service: Service, network: str) -> i
     """Makes the service known, or brings its address up to date; answers its number."""
     row = await tx.fetch_one(_REGISTER, service.name, service.provider, network, service.base)
     if row is None:
-        raise StoreError(f"the service {service.name!r} could not be registered: check that the database is writable")
+        raise StoreError(f"the service {service.name!r} could not be registered", "check that the database is writable")
     return int(row["service"])
 
 
@@ -25,5 +25,5 @@ async def registered_service(tx: Transaction, name: str) -> tuple[int, str, str]
     """Number, network and address of a registered service."""
     row = await tx.fetch_one("select service, network, base from services where name = ?", name)
     if row is None:
-        raise StoreError(f"the service {name!r} is not in the database: register it before saving its pages")
+        raise StoreError(f"the service {name!r} is not in the database", "register it before saving its pages")
     return int(row["service"]), str(row["network"]), str(row["base"])

@@ -122,7 +122,9 @@ async def begin_audit(
     async with database.transaction() as tx:
         row = await tx.fetch_one("select crawl from crawls where name = ?", plan.name)
         if row is None:
-            raise UserError(f"there is no crawl {plan.name!r} in its store yet: run it first with `bowerbird crawl`")
+            raise UserError(
+                f"there is no crawl {plan.name!r} in its store yet", "run it first with `bowerbird crawl`", code="unknown_crawl"
+            )
         accounts = await _draw_accounts(tx, database, plan, row["crawl"], options)
         begun = await tx.fetch_one(_BEGIN, row["crawl"], to_micros(now), options.newest)
         audit = int(begun["audit"]) if begun is not None else 0
@@ -186,9 +188,15 @@ def audit_plan(plan: CrawlPlan, options: AuditOptions, audit: int) -> CrawlPlan:
     for each in plan.services:
         facets = provider(each.service.provider).facets
         if _TIMELINE not in facets:
-            raise UserError(f"{each.service.provider} has no timelines of accounts, so that nothing can be audited there")
+            raise UserError(
+                f"{each.service.provider} has no timelines of accounts, so that nothing can be audited there", code="unsupported"
+            )
         if facets[_TIMELINE].is_paid and options.dollars is None:
-            raise UserError(f"{each.service.provider} bills requests: say with --dollars how much the audit may spend")
+            raise UserError(
+                f"{each.service.provider} bills requests",
+                "say with --dollars how much the audit may spend",
+                code="needs_agreement",
+            )
         pages = max(pages, ceil(options.newest / facets[_TIMELINE].results_per_call))
     used = next((use for use in plan.flow.facets if use.name == _TIMELINE), FacetUse(_TIMELINE))
     use = FacetUse(_TIMELINE, max_pages=pages, hints=used.hints, credentials=used.credentials)

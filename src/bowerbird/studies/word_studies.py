@@ -105,10 +105,10 @@ async def set_series(tx: Transaction, study: int, name: str, series: Mapping[dat
 async def label_post(database: Database, study: int, label: PostLabel, now: datetime) -> None:
     """Save or remove a label."""
     if label.label is not None and label.label not in LABELS:
-        raise UserError(f"invalid label {label.label[:30]!r}; use one of {', '.join(LABELS)}")
+        raise UserError(f"invalid label {label.label[:30]!r}", f"use one of {', '.join(LABELS)}")
     async with database.transaction() as tx:
         if await tx.fetch_one(_IN_SAMPLE, study, label.post) is None:
-            raise UserError("this post is not in the sample any more; it may have been deleted")
+            raise UserError("this post is not in the sample any more; it may have been deleted", code="unknown_post")
         if label.label is None:
             await tx.execute(_DELETE_LABEL, study, label.post, label.who)
         else:
@@ -126,9 +126,11 @@ def _checked_words(written: Sequence[str]) -> list[str]:
     if not any(letter.isalnum() for word in words for letter in word):
         raise UserError("name at least one word to look for")
     if len(words) > MAX_WORDS:
-        raise UserError(f"{len(words)} words are too many; a study may have {MAX_WORDS}")
+        raise UserError(f"{len(words)} words are too many; a study may have {MAX_WORDS}", code="too_many")
     if long := [word for word in words if len(word) > MAX_WORD_LENGTH]:
-        raise UserError(f"{long[0][:30]!r}… has {len(long[0])} letters; a word or phrase may have {MAX_WORD_LENGTH}")
+        raise UserError(
+            f"{long[0][:30]!r}… has {len(long[0])} letters; a word or phrase may have {MAX_WORD_LENGTH}", code="too_many"
+        )
     return words
 
 

@@ -43,14 +43,19 @@ class Listening(Struct, frozen=True, kw_only=True):
     def check(self) -> None:
         """Raises `UserError` for what would send tokens and answers over a network that anybody can read."""
         if (self.certificate is None) != (self.key is None):
-            raise UserError("a certificate and its key belong together: give both --certificate FILE and --key FILE")
+            raise UserError(
+                "a certificate and its key belong together", "give both --certificate FILE and --key FILE", code="needs_option"
+            )
         for file in (self.certificate, self.key):
             if file is not None and not file.is_file():
-                raise UserError(f"there is no file {file}; --certificate and --key name files in PEM format")
+                raise UserError(
+                    f"there is no file {file}", "--certificate and --key name files in PEM format", code="file_not_found"
+                )
         if self.certificate is None and not is_loopback(self.host) and not self.may_be_plain:
             raise UserError(
-                f"{self.host} can be reached from other machines, and without TLS tokens and answers could be read on the way: "
-                "give --certificate FILE and --key FILE, or say --plain where something in front of it does that"
+                f"{self.host} can be reached from other machines, and without TLS tokens and answers could be read on the way",
+                "give --certificate FILE and --key FILE, or say --plain where something in front of it does that",
+                code="insecure_address",
             )
 
     @property
@@ -74,7 +79,9 @@ def needed_for_web(package: str) -> Any:
         name = package.partition(".")[0]
         names = {"python_multipart": "python-multipart", "argon2": "argon2-cffi"}
         raise UserError(
-            f"this needs the package {names.get(name, name)}: install it with `pip install 'bowerbird[web]'`"
+            f"this needs the package {names.get(name, name)}",
+            "install it with `pip install 'bowerbird[web]'`",
+            code="package_missing",
         ) from None
 
 
@@ -192,6 +199,6 @@ def _bound(where: Listening) -> socket.socket:
         door.listen(_MOST_AT_ONCE)
     except OSError as problem:
         raise UserError(
-            f"cannot listen on {where.host}:{where.port} ({problem.strerror}); choose another --host or --port"
+            f"cannot listen on {where.host}:{where.port} ({problem.strerror})", "choose another --host or --port"
         ) from None
     return door

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from bowerbird.errors import Busy, DiskFull, StoreError, UserError
+from bowerbird.errors import Busy, DiskFull, Failure, StoreError, UserError, failure_of
 from bowerbird.web.answers.crowd import Crowd
 from bowerbird.web.errors import NotFound
 from bowerbird.web.files import asset_routes
@@ -74,7 +74,7 @@ _Answer = Callable[[Request, Exception], Awaitable[Response]]
 def _said(site: Site, status: int) -> _Answer:
     async def answer(request: Request, error: Exception) -> Response:
         heading = "Not found" if status == 404 else "This cannot be done"
-        return site.page(request, "said.html", title=heading, status=status, words=str(error), again=False)
+        return site.page(request, "said.html", title=heading, status=status, failure=failure_of(error), again=False)
 
     return answer
 
@@ -84,7 +84,8 @@ def _http(site: Site) -> _Answer:
         status = error.status_code if isinstance(error, HTTPException) else 500
         heading = "There is no such page" if status == 404 else "This cannot be done"
         words = "Go on with the navigation." if status == 404 else str(getattr(error, "detail", ""))
-        told = site.page(request, "said.html", title=heading, status=status, words=words, again=False)
+        failure = Failure("unknown_page" if status == 404 else "refused", words)
+        told = site.page(request, "said.html", title=heading, status=status, failure=failure, again=False)
         told.headers.update(getattr(error, "headers", None) or {})
         return told
 
@@ -95,7 +96,8 @@ def _away(site: Site) -> _Answer:
     async def answer(request: Request, error: Exception) -> Response:
         _log.warning("the page %.200r waits for the database: %.300r", request.url.path, str(error))
         words = "The crawl is not touched by this. This page tries again every few seconds."
-        return site.page(request, "said.html", title=_AWAY, status=503, words=words, again=True)
+        failure = Failure("database_busy", words)
+        return site.page(request, "said.html", title=_AWAY, status=503, failure=failure, again=True)
 
     return answer
 
@@ -104,6 +106,7 @@ def _failed(site: Site) -> _Answer:
     async def answer(request: Request, error: Exception) -> Response:
         _log.error("the page %.200r failed", request.url.path, exc_info=error)
         words = f"Our own mistake ({type(error).__name__}); the crawl is not touched by it. The log of the dashboard says more."
-        return site.page(request, "said.html", title="This page failed", status=500, words=words, again=False)
+        failure = Failure("unexpected", words)
+        return site.page(request, "said.html", title="This page failed", status=500, failure=failure, again=False)
 
     return answer

@@ -7,3 +7,5 @@ from bowerbird.errors import UserError
 
 class NotFound(UserError):
     """What the address names is not in the store; answered with 404."""
+
+    default_code = "not_found"

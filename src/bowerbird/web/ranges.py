@@ -62,7 +62,7 @@ def range_of(request: Request) -> Range:
     if span != BETWEEN:
         since = until = None
     if since and until and since > until:
-        raise UserError(f"a stretch of time that begins at {local(since)} cannot end at {local(until)}: change the two")
+        raise UserError(f"a stretch of time that begins at {local(since)} cannot end at {local(until)}", "change the two")
     others = tuple((name, value) for name, value in asked.multi_items() if name not in _OWN)
     return Range(span=span, since=since, until=until, is_log=bool(asked.get("log")), others=others)
 

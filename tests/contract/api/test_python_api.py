@@ -92,7 +92,7 @@ def test_what_is_wrong_is_said_before_anything_is_called() -> None:
 def test_a_crawl_none_of_whose_seeds_is_there_has_failed(server: Server, token: None) -> None:
     nobody = bowerbird.make_plan("timelines", seeds=["@nobody_at_all"], on="mastodon", base=server.base, store="none.db")
     result = bowerbird.run(nobody, say=str)
-    assert (result.state, "not found" in result.reason) == ("failed", True)
+    assert (result.state, result.reason.code) == ("failed", "no_seed_found")
 
 
 def test_a_store_that_nobody_keeps_a_name_of_can_be_read(server: Server, token: None) -> None:

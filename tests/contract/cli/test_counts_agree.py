@@ -140,10 +140,9 @@ def test_a_crawl_none_of_whose_seeds_is_there_has_failed_and_says_so(
         add_credential(server, monkeypatch)
         write(server, flow, seeds)
         shown, ended = told(capsys, "crawl", "a.toml", "--quiet", code=3)
-    reason = "its only seed was not found" if len(seeds) == 1 else "none of its 2 seeds was found"
-    assert f"Failed: {reason}." in shown
-    assert (ended["state"], ended["reason"]) == ("failed", reason)
-    assert reason in told(capsys, "status", "a.toml")[0]
+    assert f"Failed: {ended['reason']['problem']}." in shown
+    assert (ended["state"], ended["reason"]["code"]) == ("failed", "no_seed_found")
+    assert ended["reason"]["problem"] in told(capsys, "status", "a.toml")[0]
     assert "every question was answered" not in shown
 
 

@@ -19,6 +19,7 @@ from simulated_server import Server, running
 from bowerbird import cli
 from bowerbird.db.sqlite.library import sqlite_module
 from bowerbird.simulated.faults import Faults
+from failures import json_error
 
 PROGRAM = [sys.executable, "-c", "from bowerbird.cli import main; main()"]
 
@@ -188,14 +189,17 @@ def test_listening_to_nobody_fails_with_words_and_3(server: Server, folder: Path
     stream = '[[streams]]\nchannel = "public"\nbase = "ws://127.0.0.1:9"'
     file = server.crawl_file(folder / "a.toml", flow="listen", seeds=0, more=stream)
     assert cli.run(["crawl", str(file), "--for", "1s", "--quiet", "--json"]) == 2
-    told = json.loads(capsys.readouterr().err)["error"]
-    bind = next(line for line in told.split(": ") if line.startswith("bowerbird credentials bind"))
-    assert cli.run(bind.split()[1:]) == 0, "the command that the refusal names"
+    error = json_error(capsys.readouterr().err)
+    assert error.code == "credential_of_other_server"
+    bind = re.search(r"bowerbird (credentials bind .*)", error.advice)
+    assert bind is not None
+    assert cli.run(bind[1].split()) == 0, "the command that the refusal names"
     capsys.readouterr()
     assert cli.run(["crawl", str(file), "--for", "3s", "--quiet", "--json"]) == 3
     ended = result(capsys)
     assert ended["state"] == "failed"
-    assert "public never connected: without an answer (cannot reach 127.0.0.1:9: connection refused)" in ended["reason"]
+    assert ended["reason"]["code"] == "stream_refused"
+    assert "127.0.0.1:9" in ended["reason"]["problem"]
 
 
 def test_a_service_out_of_reach_is_named_before_anything_is_made(
@@ -276,7 +280,7 @@ def test_a_running_crawl_can_be_paused_resumed_and_stopped(
     for verb, state in (("pause", "paused"), ("resume", "running"), ("stop", "stopped")):
         assert told(verb, file, state, capsys)["processes"] == 1
     code, out, _ = children[0].end()
-    assert (code, json.loads(out)["reason"]) == (0, "asked to stop")
+    assert (code, json.loads(out)["reason"]["code"]) == (0, "stopped")
 
 
 @pytest.mark.usefixtures("token")
@@ -295,7 +299,7 @@ def test_who_joins_a_paused_crawl_is_told_so_and_waits_with_the_others(
         assert told(verb, file, state, capsys)["processes"] == 2
     ends = [child.end() for child in children]
     assert [code for code, _, _ in ends] == [0, 0]
-    assert {json.loads(out)["reason"] for _, out, _ in ends} == {"asked to stop"}
+    assert {json.loads(out)["reason"]["code"] for _, out, _ in ends} == {"stopped"}
 
 
 def versions(folder: Path) -> list[int]:
@@ -340,7 +344,7 @@ def test_a_second_process_with_another_file_is_refused_and_if_it_insists_the_fir
     children.append(Child(file, "--join", "--apply"))
     code, out, _ = children[0].end()
     assert (code, json.loads(out)["state"]) == (0, "stopped")
-    assert "start again with the crawl file" in json.loads(out)["reason"]
+    assert json.loads(out)["reason"]["code"] == "plan_outdated"
     assert cli.run(["stop", str(file)]) == 0
     assert (children[1].end()[0], versions(folder)) == (0, [1, 2])
 

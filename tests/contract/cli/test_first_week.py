@@ -162,5 +162,5 @@ def test_a_crawl_whose_only_seed_is_nobody_says_so_and_does_not_ask_for_ever(flo
         )
         ended = result(["crawl", "a.toml", "--for", "4m", "--quiet"], capsys)
     assert (ended["state"], ended["seeds_not_found"]) == ("failed", ["@nobody.example"]), ended["reason"]
-    assert "its only seed was not found" in ended["reason"]
+    assert ended["reason"]["code"] == "no_seed_found"
     assert ended["calls"] < 10

@@ -10,6 +10,7 @@ import pytest
 from simulated_server import Server, running
 
 from bowerbird import cli
+from bowerbird.errors import Failure
 from bowerbird.model import Outcome
 from bowerbird.model.wording import outcome_words, retold, told
 from bowerbird.simulated.faults import Faults
@@ -99,5 +100,5 @@ def test_every_outcome_has_words() -> None:
     for outcome in Outcome:
         assert "_" not in outcome_words(outcome)
     assert told(Outcome.BAD_TOKEN, "401 Unauthorized") == "refused for want of a good token (401 Unauthorized)"
-    assert retold("bad_request: 400 what?") == "called wrong by the server (400 what?)"
-    assert retold("something else: 3") == "something else: 3"
+    assert retold(Failure("bad_request", "400 what?")) == "called wrong by the server (400 what?)"
+    assert retold(Failure("something_else", "3")) == "3"

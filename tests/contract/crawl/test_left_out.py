@@ -80,7 +80,7 @@ def test_timelines_that_a_guest_may_not_ask_for_are_asked_for_once_there_is_a_to
         assert cli.run(["credentials", "remove", "mine"]) == 0
         code, ended = told(capsys, "crawl", file, "--quiet")
         assert (code, ended["state"], ended["run"]["posts"]) == (3, "failed", 0)
-        assert f"{ADD} mastodon" in ended["reason"]
+        assert f"{ADD} mastodon" in ended["reason"]["advice"]
         for command in ("status", "completeness"):
             _, said = told(capsys, command, file)
             lost = {each["facet"]: each for each in said["left_out"]}
@@ -181,7 +181,7 @@ def test_on_x_what_an_application_may_not_ask_waits_for_the_token_of_a_user(
         assert cli.run(["credentials", "remove", "person"]) == 0
         code, ended = told(capsys, "crawl", "a.toml", "--quiet", "--yes")
         assert (code, ended["state"]) == (3, "failed")
-        assert f"{ADD} x" in ended["reason"]
+        assert f"{ADD} x" in ended["reason"]["advice"]
         ((facet, waiting, why),) = asyncio.run(store_left_out())
         assert (facet, waiting, "the token of a user" in why) == ("liked", 3, True)
 
@@ -207,7 +207,7 @@ async def test_what_a_server_refused_waits_until_it_offers_it(tmp_path: Path, is
         server.hidden.add("/api/v1/accounts/{id}/statuses")
         async with crawled(server, ONCE, server.accounts(), store=store, most=25) as first:
             assert first.ending.state == "failed", first.ending
-            assert "timeline of small could not be asked for" in first.ending.reason
+            assert "timeline of small" in first.ending.reason.problem
             async with first.database.reading() as tx:
                 (lost,) = await read_left_out(tx)
             assert (lost.facet, lost.targets) == ("timeline", 6), "those that came after the refusal too"
@@ -235,7 +235,8 @@ async def test_the_words_of_a_server_are_never_shown_as_our_advice(tmp_path: Pat
                     (lost,) = await read_left_out(tx)
                 assert "evil.example" in lost.why
                 assert (advice in lost.advice, bool(lost.advice)) == (True, bool(advice))
-                assert "; renew it" not in run.ending.reason
+                assert "; renew it" not in run.ending.reason.problem
+                assert "evil.example" not in run.ending.reason.advice
 
 
 async def test_a_timeline_refused_to_guests_by_a_server_nobody_knows_fails_the_crawl(tmp_path: Path) -> None:
@@ -246,7 +247,7 @@ async def test_a_timeline_refused_to_guests_by_a_server_nobody_knows_fails_the_c
         flow = ONCE.replace("profiles = {}", 'profiles = {revisit = "1s"}')
         async with crawled(server, flow, server.accounts(), store=store, most=25, is_guest=True) as first:
             assert first.ending.state == "failed", first.ending
-            assert "bowerbird credentials add mine --provider mastodon" in first.ending.reason
+            assert "bowerbird credentials add mine --provider mastodon" in first.ending.reason.advice
             async with first.database.reading() as tx:
                 (lost,) = await read_left_out(tx)
             assert (lost.facet, lost.targets) == ("timeline", 6)

@@ -62,7 +62,7 @@ async def weigh(database: Database, offers: Unsupported, asked: Lane, call: Leas
         async with database.transaction() as tx:
             weighed = await offers.weighed(tx, asked, call, page)
             if fails:
-                raise Busy
+                raise Busy("the database is locked")
     return weighed
 
 

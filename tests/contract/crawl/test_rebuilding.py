@@ -136,7 +136,7 @@ def test_the_loop_of_calls_does_not_end_while_targets_may_still_be_added() -> No
         worker = Worker(source, Caller(hearing.signer, {}, frozenset(), lambda: scene.worker), scene.clock, scene.tally)
         feeding = Part(name="feeding", run=nothing, feeds=lambda: scene.clock.now() < over)
         rules = StopRules(Stop(), scene.tally, scene.clock, [feeding])
-        assert (await worker.run(1, rules)).reason == "nothing is left to ask"
+        assert (await worker.run(1, rules)).reason.code == "nothing_left"
         assert scene.clock.now() >= over
 
     play(work)

@@ -398,8 +398,9 @@ def test_where_the_only_credential_is_refused_the_source_says_what_to_do(on_stag
         while due.at is not None:
             await scene.clock.sleep_until(due.at + SECOND)
             due = await source.wake()
-        assert "does not answer profile with the credential 'key'" in due.stuck
-        assert "renew it with" in due.stuck
+        assert due.stuck is not None
+        assert (due.stuck.code, "'key'" in due.stuck.problem) == ("credential_refused", True)
+        assert "bowerbird credentials add key" in due.stuck.advice
 
     on_stage(work)
 
@@ -444,7 +445,7 @@ def test_a_worker_needs_nothing_but_its_source_and_loses_one_call_to_a_fault_of_
         worker = Worker(source, caller, scene.clock, tally)
         ending = await worker.run(2, StopRules(Stop(), tally, scene.clock))
         assert (ending.state, tally.given_up) == ("finished", 1)
-        assert "given up" in ending.reason
+        assert ending.reason.code == "some_given_up"
         assert (transport.asked, await scene.posts()) == (["2"], ["x:3"])
 
     on_one_stage(work)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bowerbird.crawl.life import registry
-from bowerbird.errors import Fenced
+from bowerbird.errors import Failure, Fenced
 from bowerbird.frontier import TaskFrontier, statements
 from bowerbird.model import Arrival, Draw, Placement, Progress, Setback, Settled, Task, Turn
 from bowerbird.ports import Database
@@ -166,16 +166,18 @@ async def test_a_task_set_back_has_one_attempt_more_and_only_its_holder_sets_it_
     frontier = frontier_of(database)
     tasks = await lease(frontier, database, 2)
     async with database.transaction() as tx:
-        await frontier.set_back(tx, [Setback(tasks[0], NOW + timedelta(minutes=1)), Setback(tasks[1], NOW, "it broke us")])
+        failure = Failure("fault", "it broke us")
+        broken = Setback(tasks[1], NOW, failure)
+        await frontier.set_back(tx, [Setback(tasks[0], NOW + timedelta(minutes=1)), broken])
     assert not await lease(frontier, database)
     (again,) = await lease(frontier, database, now=NOW + timedelta(minutes=1))
     assert (again.target, again.attempts) == ("a", 1)
     async with database.transaction() as tx:
-        await frontier.set_back(tx, [Setback(tasks[0], NOW, "late")])
+        await frontier.set_back(tx, [Setback(tasks[0], NOW, Failure("fault", "late"))])
         rows = await tx.fetch("select target, state, failure from tasks order by task")
     assert [tuple(row.values()) if hasattr(row, "values") else tuple(row) for row in rows] == [
         ("a", "leased", None),
-        ("b", "failed", "it broke us"),
+        ("b", "failed", failure.to_json()),
     ]
 
 
@@ -269,7 +271,7 @@ async def test_a_task_that_failed_or_waits_for_its_retry_keeps_its_own_newest_ke
     await fill_from(database, "50")
     assert await newest_of(database) == ("20", None)
     (task,) = await lease(frontier, database)
-    failed = Settled(task=task, progress=task.progress, placement=Placement(), failure="bad_request")
+    failed = Settled(task=task, progress=task.progress, placement=Placement(), failure=Failure("bad_request", ""))
     async with database.transaction() as tx:
         await frontier.settle(tx, [failed], NOW)
     await fill_from(database, "50")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from bowerbird.crawl.life import registry
+from bowerbird.errors import Failure
 from bowerbird.frontier import TaskFrontier, statements
 from bowerbird.model import Arrival, Draw, Placement, Progress, Reason, Setback, Settled, Task, Turn
 from bowerbird.ports import Database
@@ -18,6 +19,7 @@ SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
 LEASE = timedelta(minutes=2)
 LANE, OTHER = 7, 8
 REASON = Reason("adaptation", "brings noise")
+RETIRED = Failure("retired", "brings noise").to_json()
 
 
 def frontier_of(database: Database, worker: int = 1) -> TaskFrontier:
@@ -73,7 +75,7 @@ async def test_what_waits_or_sleeps_is_asked_no_more_and_the_reason_is_kept(data
     assert await retire(database, "a", "unknown") == ["a"]
     assert await asked(database) == ([] if due is None else ["b"])
     kept = await row(database, "a")
-    assert (kept["state"], kept["ready"], kept["due"], kept["failure"]) == ("retired", 0, None, "brings noise")
+    assert (kept["state"], kept["ready"], kept["due"], kept["failure"]) == ("retired", 0, None, RETIRED)
     at = round(NOW.timestamp() * 1_000_000)
     assert await changes(database) == [(at, 1, "adaptation", "brings noise", "retired", LANE, "a")]
 
@@ -102,7 +104,7 @@ async def test_the_answer_of_a_call_under_way_is_kept_and_its_target_then_retire
     await settle(frontier, database, task)
     after = await row(database, "a")
     assert (after["state"], after["due"], after["newest"], after["visits"]) == ("retired", None, "9", 1)
-    assert after["failure"] == "brings noise"
+    assert after["failure"] == RETIRED
     assert await asked(database) == []
 
 
@@ -116,7 +118,7 @@ async def test_however_the_call_under_way_ends_its_target_is_retired(database: D
     (task,) = await lease(frontier, database)
     await retire(database, "a", frontier=frontier_of(database, 2))
     if how == "failed":
-        await settle(frontier, database, task, failure="not offered", is_visit=False)
+        await settle(frontier, database, task, failure=Failure("not_offered", ""), is_visit=False)
     elif how == "continues":
         await settle(frontier, database, task, due=NOW, is_visit=False)
     async with database.transaction() as tx:
@@ -131,7 +133,7 @@ async def test_however_the_call_under_way_ends_its_target_is_retired(database: D
             await frontier.release(tx, NOW)
     assert await asked(database) == []
     after = await row(database, "a")
-    assert (after["state"], after["token"], after["failure"]) == ("retired", None, "brings noise")
+    assert (after["state"], after["token"], after["failure"]) == ("retired", None, RETIRED)
 
 
 async def test_what_we_hold_in_memory_is_not_asked_and_comes_back_if_nothing_happened(database: Database) -> None:

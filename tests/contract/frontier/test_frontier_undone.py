@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bowerbird.errors import Busy
+from bowerbird.errors import Busy, Failure
 from bowerbird.frontier import TaskFrontier
 from bowerbird.model import Arrival, Draw, Placement, Turn
 from bowerbird.ports import Database
@@ -53,9 +53,9 @@ async def test_what_a_failed_stop_gave_back_is_still_held(database: Database) ->
     async def give_back(failure: type[Exception] | None) -> None:
         async with database.transaction() as tx:
             await frontier.release(tx, NOW)
-            await frontier.close(tx, LANE + 1, "nobody answers")
+            await frontier.close(tx, LANE + 1, Failure("not_offered", "nobody answers"))
             if failure is not None:
-                raise failure
+                raise failure("again")
 
     with pytest.raises(Busy):
         await give_back(Busy)

@@ -255,7 +255,7 @@ def test_a_worker_goes_by_the_time_of_its_coordinator_and_says_when_it_cannot_re
         assert me.crawl == "crawl"
         assert me.orders.facets == FACETS
         assert not isinstance(await source.lease(offer(me.worker)), Leased)
-        assert (await source.wake()).stuck == ""
+        assert (await source.wake()).stuck is None
         assert fleet.desk.workers == {me.worker: "w"}
         await link.ask("leave", Beat(worker=me.worker))
         assert fleet.desk.workers == {}

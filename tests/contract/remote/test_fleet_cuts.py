@@ -104,7 +104,7 @@ def test_answers_that_are_lost_on_their_way_double_nothing() -> None:
         fleet.desk.over = "enough"
         ending = await running
         await own.close()
-        assert ending.reason == "enough"
+        assert ending.reason.problem == "enough"
         assert proxy.lost > 5
         assert await scene.calls() == [("settled", "ok")] * 30
         assert set(transport.asked.values()) == {1}

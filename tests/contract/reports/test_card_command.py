@@ -14,7 +14,7 @@ from bowerbird import cli
 from bowerbird.app import vocabulary
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
-from bowerbird.errors import FlowError
+from bowerbird.errors import Failure, FlowError
 from bowerbird.export.card.croissant import PublishedFile, as_croissant, published_files
 from bowerbird.export.card.markdown import as_markdown
 from bowerbird.export.card.page import as_page
@@ -37,7 +37,7 @@ async def crawled(database: Database) -> None:
         await tx.execute(
             "insert into crawls (crawl, name, flow, settings, state, wanted, reason, calls, items, created_at, updated_at) "
             "values (1, 'study', '{}', ?, 'finished', 'running', ?, 2, 6, 1772366400000000, 1772370000000000)",
-            *(_SETTINGS, SCRIPT),
+            *(_SETTINGS, Failure("limit_reached", SCRIPT).to_json()),
         )
         await tx.execute("insert into plans (crawl, version, document, since) values (1, 1, ?, 1772366400000000)", _PLAN)
         await tx.execute(

@@ -11,6 +11,7 @@ import pytest
 from store_pages import FEDIVERSE, SKY, X
 
 from bowerbird.clock import to_micros
+from bowerbird.errors import Failure
 from bowerbird.model import Service
 from bowerbird.ports import Database, Transaction
 from bowerbird.reports.completeness import VIEWS, Cause, completeness_lines, lines_by_view, read_views
@@ -139,7 +140,8 @@ class Chance:
         visits = self._chance.choice((0, 1, 3))
         state = self._chance.choice(STATES)
         due = self._maybe(0.4, self._past() + self._of(400) * HOUR)
-        failure = "not_offered: no such list" if self._of(2) == 1 else "error: what it said"
+        failed = Failure("not_offered", "no such list") if self._of(2) == 1 else Failure("unreadable", "what it said")
+        failure = failed.to_json()
         return (
             *(lane, target, int(self._of(6) == 1), due, state, self._maybe(0.1, "on"), self._of(2) - 1, visits, self._past()),
             *(self._past() if visits or self._of(20) == 1 else None, failure if state in ("failed", "retired") else None),

@@ -22,6 +22,7 @@ from bowerbird.reports.figures.distributions import at_least, read_activity, rea
 from bowerbird.reports.figures.volumes import fitting_unit, read_rhythm, read_volumes
 from bowerbird.reports.figures.word_counts import read_words
 from bowerbird.reports.figures.written import Chosen
+from failures import command_error
 
 ALL = Chosen()
 DAY = timedelta(days=1)
@@ -172,21 +173,20 @@ def test_the_same_store_gives_the_same_picture(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "code"),
     [
-        (["volumes", "-o", "picture.gif"], "is no picture: end its name in .svg"),
-        (["volumes", "-o", "nowhere/picture.svg"], "there is no folder nowhere"),
-        (["all", "-o", "figures.svg"], "writes into a folder"),
-        (["volumes", "--since", "yesterday"], "is no time; write a day"),
+        (["volumes", "-o", "picture.gif"], "unknown_format"),
+        (["volumes", "-o", "nowhere/picture.svg"], "file_not_found"),
+        (["all", "-o", "figures.svg"], "conflicting_options"),
+        (["volumes", "--since", "yesterday"], "invalid"),
     ],
 )
 def test_what_cannot_be_drawn_is_said_before_anything_is_read(
-    options: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    options: list[str], code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = store(tmp_path)
     monkeypatch.chdir(tmp_path)
-    assert cli.run(["plot", options[0], place, *options[1:]]) == 2
-    assert words in capsys.readouterr().err
+    command_error("plot", options[0], place, *options[1:], code=code)
 
 
 def test_times_without_a_zone_are_in_utc(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

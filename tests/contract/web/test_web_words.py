@@ -13,6 +13,7 @@ from working_scene import MINUTE, at, fill
 
 from bowerbird.clock import RealClock
 from bowerbird.db.sqlite.short_columns import written
+from bowerbird.errors import Failure
 from bowerbird.model import Subject
 from bowerbird.modules.statistics.places import read_cells
 from bowerbird.modules.statistics.preparing import Preparing
@@ -133,7 +134,8 @@ async def test_only_what_somebody_else_wants_is_told_as_changed(crawled_database
 
 async def test_a_crawl_that_rests_as_wanted_is_no_warning_and_has_a_button(crawled_database: Database) -> None:
     async with crawled_database.transaction() as tx:
-        await tx.execute("update crawls set state = 'stopped', wanted = 'stopped', reason = 'asked to'")
+        stopped = Failure("stopped", "asked to stop").to_json()
+        await tx.execute("update crawls set state = 'stopped', wanted = 'stopped', reason = ?", stopped)
     shown = (await (await dashboard(crawled_database)).get("/")).text
     needs = shown[shown.index('<section id="needs"') : shown.index('id="figures"')]
     assert "Nothing is wrong. What rests goes on only if you want it to:" in needs

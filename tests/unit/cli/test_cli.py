@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bowerbird import __version__, cli
-from bowerbird.cli.screens.output import Output, column_widths, printable
+from bowerbird.cli.screens.output import JsonFlag, Output, column_widths, printable
 from bowerbird.cli.screens.sample_page import show_sample
 from bowerbird.cli.which import likely_crawls
 from bowerbird.clock import RealClock
@@ -44,7 +44,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     """Makes `bowerbird stop` fail in this way."""
 
-    def command() -> None:
+    def command(as_json: JsonFlag = False) -> None:
         raise error
 
     module = type(sys)("bowerbird.cli.commands.crawling.stop")
@@ -141,10 +141,14 @@ def test_a_busy_database_is_one_line_and_1(monkeypatch: pytest.MonkeyPatch, caps
 
 def test_the_unexpected_says_how_to_report_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     failing(monkeypatch, ZeroDivisionError("oops"))
+    assert cli.run(["stop", "--json"]) == 1
+    error = json.loads(capsys.readouterr().err)["error"]
+    assert error["code"] == "unexpected"
+    assert "ZeroDivisionError: oops" in error["problem"]
+    assert error["advice"] == cli.REPORT_AT
     assert cli.run(["stop"]) == 1
     shown = capsys.readouterr().err
-    assert "unexpected ZeroDivisionError: oops" in shown
-    assert "--debug" in shown
+    assert cli.REPORT_AT in shown
     assert "Traceback" not in shown
 
 

@@ -59,17 +59,19 @@ def test_what_on_names(on: str, provider: str | None, where: Where) -> None:
 
 
 @pytest.mark.parametrize(
-    ("on", "provider", "said"),
+    ("on", "provider", "code", "named"),
     [
-        ("mastodon", None, "has many servers: name one, such as --on mastodon.social"),
-        ("bluski", None, "did you mean 'bluesky'"),
-        ("http://me:secret@127.0.0.1", None, "is no address of a server"),
-        ("http://127.0.0.1:1", "blusky", "there is no provider 'blusky'"),
+        ("mastodon", None, "needs_option", "--on mastodon.social"),
+        ("bluski", None, "unknown_network", "'bluesky'"),
+        ("http://me:secret@127.0.0.1", None, "invalid_address", "--on "),
+        ("http://127.0.0.1:1", "blusky", "unknown_provider", "'blusky'"),
     ],
 )
-def test_what_on_cannot_be_is_explained(on: str, provider: str | None, said: str) -> None:
-    with pytest.raises(UserError, match=said):
+def test_what_on_cannot_be_is_explained(on: str, provider: str | None, code: str, named: str) -> None:
+    with pytest.raises(UserError) as caught:
         told(on, provider)
+    assert caught.value.code == code
+    assert named in str(caught.value)
 
 
 def test_what_could_be_anywhere_is_asked_about_nowhere() -> None:
@@ -96,20 +98,22 @@ def test_a_day_is_wholly_within_until() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "column", "said"),
+    ("text", "column", "code", "named"),
     [
-        ("", "handle", "is empty: its first line must name the columns"),
-        ("name,handel\na,b\n", "handle", "has no column 'handle' .did you mean 'handel'"),
-        ("a,b,a\n", "b", "two columns called 'a'"),
-        ("handle\n@a\n", None, "say which column of .* is meant, such as --column 'handle'"),
-        (b"\xff\xfehandle", "handle", "cannot be read as a table"),
+        ("", "handle", "missing_value", "users.csv"),
+        ("name,handel\na,b\n", "handle", "unknown_name", "'handel'"),
+        ("a,b,a\n", "b", "already_exists", "'a'"),
+        ("handle\n@a\n", None, "ambiguous", "--column 'handle'"),
+        (b"\xff\xfehandle", "handle", "file_damaged", "users.csv"),
     ],
 )
-def test_a_broken_table_is_explained(tmp_path: Path, text: str | bytes, column: str | None, said: str) -> None:
+def test_a_broken_table_is_explained(tmp_path: Path, text: str | bytes, column: str | None, code: str, named: str) -> None:
     file = tmp_path / "users.csv"
     file.write_bytes(text.encode() if isinstance(text, str) else text)
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError) as caught:
         read_inputs(Wish(command="timeline", file=str(file), column=column), tmp_path)
+    assert caught.value.code == code
+    assert named in str(caught.value)
 
 
 def test_a_table_with_semicolons_has_its_columns(tmp_path: Path) -> None:
@@ -125,8 +129,9 @@ def test_inputs_that_are_not_there_are_explained(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="needs something to ask about"):
         read_inputs(Wish(command="users"), tmp_path)
     (tmp_path / "ids.txt").write_text("1\n")
-    with pytest.raises(UserError, match=r"is a file: write -i "):
+    with pytest.raises(UserError) as caught:
         read_inputs(Wish(command="users", inputs=(str(tmp_path / "ids.txt"),)), tmp_path)
+    assert caught.value.code == "needs_option"
 
 
 def test_two_commands_that_read_their_pipes_at_once_do_not_mix_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

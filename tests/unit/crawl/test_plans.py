@@ -78,7 +78,8 @@ def test_what_decides_what_is_collected_is_named_with_both_its_values(old: str, 
 
 
 def test_a_refusal_names_some_of_many_changes_and_counts_the_rest() -> None:
-    words = refusal("c", [f"filters.{number} is new" for number in range(30)], "`bowerbird crawl c.toml --apply`")
-    assert words.count("is new") == 12
-    assert "and 18 more" in words
-    assert "`bowerbird crawl c.toml --apply`" in words
+    error = refusal("c", [f"filters.{number} is new" for number in range(30)], "`bowerbird crawl c.toml --apply`")
+    assert error.code == "plan_changed"
+    assert error.problem.count("is new") == 12
+    assert "18" in error.problem
+    assert "`bowerbird crawl c.toml --apply`" in error.advice

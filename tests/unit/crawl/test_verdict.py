@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bowerbird.crawl.answers.verdict import MOST_ATTEMPTS, Verdict, judge, part_to_ask, progress_after, retry_delay, settled
+from bowerbird.errors import Failure
 from bowerbird.model import Outcome, Page, Progress, Task, Visit
 from bowerbird.policies.registry import ranker
 
@@ -54,7 +55,7 @@ def test_passing_faults_are_retried_later_and_only_nonsense_is_given_up_at_last(
     assert first.failure is None
     last = task(attempts=MOST_ATTEMPTS - 1)
     end = settled(visit(last, outcome), page, judge(last, page, 1), ranker("fifo"))
-    assert end.failure == (f"{outcome}: 502 Bad Gateway" if outcome is Outcome.UNREADABLE else None)
+    assert end.failure == (Failure(outcome, "502 Bad Gateway") if outcome is Outcome.UNREADABLE else None)
 
 
 def test_a_refused_question_is_given_up_alone_but_divided_in_a_batch() -> None:

@@ -76,7 +76,7 @@ def test_what_becomes_ready_while_a_crawl_seems_to_have_ended_is_asked() -> None
         caller: Any = NoCaller()
         tally = Tally(clock.now())
         ending = await Worker(source, caller, clock, tally).run(1, StopRules(Stop(when_empty=True), tally, clock))
-        assert ending.reason == NOTHING_LEFT
+        assert ending.reason.code == NOTHING_LEFT
         assert (source.leased, source.ready) == (1, 0)
 
     run_virtual(main, start=START)
@@ -89,7 +89,7 @@ def test_what_was_so_before_an_interruption_says_nothing_of_the_end(is_fenced: b
         caller: Any = NoCaller()
         tally = Tally(clock.now())
         ending = await Worker(source, caller, clock, tally).run(1, StopRules(Stop(when_empty=True), tally, clock))
-        assert ending.reason == NOTHING_LEFT
+        assert ending.reason.code == NOTHING_LEFT
         assert (source.leased, source.ready) == (1, 0)
 
     run_virtual(main, start=START)
@@ -112,7 +112,7 @@ def test_what_was_so_before_a_pause_says_nothing_of_the_end() -> None:
 
         source.wake = pausing
         ending = await worker.run(1, StopRules(Stop(when_empty=True), tally, clock))
-        assert ending.reason == NOTHING_LEFT
+        assert ending.reason.code == NOTHING_LEFT
         assert (source.leased, source.ready) == (1, 0)
 
     run_virtual(main, start=START)

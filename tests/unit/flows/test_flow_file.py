@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import msgspec
@@ -135,7 +136,7 @@ def test_a_flow_survives_json() -> None:
             3,
             "seeds go to 'profile' (did you mean 'profiles'?), which the flow does not use",
         ),
-        ('seeds = ["profiles"]', "", None, 'seeds is missing: say which facet seeds go to, such as seeds = ["profiles"]'),
+        ('seeds = ["profiles"]', "", None, 'seeds = ["profiles"]'),
         (
             'seeds = ["profiles"]',
             'seeds = ["timeline"]',
@@ -170,7 +171,7 @@ def test_an_edge_that_would_wake_its_own_loop_for_ever_is_refused() -> None:
     flow = Flow("x", (FacetUse("profiles"), FacetUse("timeline")), loop, ("profiles",))
     found = list(problems(flow, FACETS, RANKERS))
     assert [problem.path for problem in found] == [("edges", 0, "wakes")]
-    assert "add news, new, new_post or changed to 'when', or use 'revisit'" in found[0].message
+    assert {"news", "new", "new_post", "changed"} <= set(re.findall(r"\w+", found[0].advice))
 
 
 def test_python_flows_are_checked_with_the_path_of_the_mistake() -> None:

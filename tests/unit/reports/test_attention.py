@@ -10,6 +10,7 @@ from msgspec import structs
 
 from bowerbird.crawl.process.endings import NOTHING_LEFT
 from bowerbird.crawl.process.workers.running import Member
+from bowerbird.errors import Failure
 from bowerbird.limits.budget import BudgetStatus
 from bowerbird.model import CrawlState, MediaState, Outcome, StreamState
 from bowerbird.reports.counting.counts import Count
@@ -54,21 +55,21 @@ def told(crawl: CrawlReport | None = None, health: Any = None, **more: Any) -> l
 
 def test_a_crawl_that_runs_well_needs_nobody() -> None:
     assert told() == []
-    done = structs.replace(CRAWL, state=CrawlState.FINISHED, reason=NOTHING_LEFT)
+    done = structs.replace(CRAWL, state=CrawlState.FINISHED, reason=Failure(NOTHING_LEFT, ""))
     assert told(done, processes=()) == []
 
 
 @pytest.mark.parametrize(
     ("state", "reason", "words", "is_bad"),
     [
-        (CrawlState.FAILED, "the disk is full", "a failed: the disk is full", True),
+        (CrawlState.FAILED, Failure("disk_full", "the disk is full"), "a failed: the disk is full", True),
         (CrawlState.RUNNING, None, "no process", True),
-        (CrawlState.STOPPED, "asked to", "a has stopped: asked to", False),
-        (CrawlState.FINISHED, "ran for 3 h", "a has ended as told: ran for 3 h", False),
+        (CrawlState.STOPPED, Failure("stopped", "asked to"), "a has stopped: asked to", False),
+        (CrawlState.FINISHED, Failure("limit_reached", "ran for 3 h"), "a has ended as told: ran for 3 h", False),
     ],
 )
 def test_a_crawl_that_does_not_run_is_told_with_the_command_that_goes_on(
-    state: CrawlState, reason: str | None, words: str, is_bad: bool
+    state: CrawlState, reason: Failure | None, words: str, is_bad: bool
 ) -> None:
     (need,) = told(structs.replace(CRAWL, state=state, reason=reason), processes=())
     assert words in need.what
@@ -113,7 +114,9 @@ def test_gaps_modules_limits_errors_and_what_is_not_asked_are_told() -> None:
         bucket="s/token:mine/timeline", allowance=9, remaining=9, in_flight=0, spent=0, refused=1, reset_at=None,
         backoff_until=NOW + timedelta(minutes=2), next_at=None,
     )  # fmt: skip
-    lacking = NotAsked(crawl="a", service="s", facet="likes", why="no key", advice="add one", since=NOW, targets=4)
+    lacking = NotAsked(
+        crawl="a", service="s", facet="likes", code="needs_credential", why="no key", advice="add one", since=NOW, targets=4
+    )
     late = ErrorNote(at=NOW - timedelta(minutes=1), part="worker", outcome=None, call=None, message="oops")
     old = structs.replace(late, at=NOW - timedelta(days=1))
     found = told(

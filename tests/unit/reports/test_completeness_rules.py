@@ -10,6 +10,7 @@ from msgspec import structs
 
 from bowerbird.crawl.answers.short_lists import shortfall
 from bowerbird.crawl.work.lanes import Lane
+from bowerbird.errors import Failure
 from bowerbird.model import Page, Progress, Service, Task
 from bowerbird.policies import RANKERS
 from bowerbird.policies.registry import RankerSetting, ranker
@@ -85,7 +86,7 @@ def test_how_common_deletion_is_is_learned_from_accounts_whose_listing_is_whole(
         ({"is_protected": True}, "protected"),
         ({"task": task(visits=0, state="waiting", ready=True)}, "budget"),
         ({"task": task(visits=0, state="waiting", ready=True), "was_out": True}, "outage"),
-        ({"task": task(visits=0, state="failed", failure="unreadable")}, "unknown"),
+        ({"task": task(visits=0, state="failed", failure=Failure("unreadable", "").to_json())}, "unknown"),
     ],
 )
 def test_without_a_counter_the_cause_is_known_and_the_number_is_not(fields: dict[str, Any], cause: str) -> None:
@@ -207,5 +208,6 @@ def test_an_account_was_told_of_once_for_each_kind_of_item() -> None:
 
 
 def test_what_a_server_does_not_offer_is_a_matter_of_reach_and_not_unknown() -> None:
-    assert given_up("not_offered: 404 Not implemented") == (Cause.REACH, "not offered by the server: 404 Not implemented")
-    assert given_up("unreadable: 404") == (Cause.UNKNOWN, "given up: unreadable (404)")
+    not_offered = Failure("not_offered", "404 Not implemented").to_json()
+    assert given_up(not_offered) == (Cause.REACH, "not offered by the server: 404 Not implemented")
+    assert given_up(Failure("unreadable", "404").to_json()) == (Cause.UNKNOWN, "given up: unreadable (404)")

@@ -8,7 +8,8 @@ from pathlib import Path
 from msgspec import structs
 
 from bowerbird.app import vocabulary
-from bowerbird.crawl.process.endings import GIVEN_UP, NOTHING_LEFT
+from bowerbird.crawl.process.endings import GOOD_ENOUGH, LIMIT_REACHED, NOTHING_LEFT, SOME_GIVEN_UP
+from bowerbird.errors import Failure
 from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
 from bowerbird.flows.flow import Size
 from bowerbird.limits.budget import BudgetStatus
@@ -20,7 +21,7 @@ from bowerbird.reports.status.left_out import NotAsked
 NOW = datetime(2026, 12, 30, tzinfo=UTC)
 AGAIN = Again(file="a.toml")
 COMMAND = "bowerbird crawl a.toml"
-DONE = Ended(state="finished", reason=NOTHING_LEFT, now=NOW)
+DONE = Ended(state="finished", reason=Failure(NOTHING_LEFT, ""), now=NOW)
 
 
 def plan(stop: str = "", provider: str = "mastodon", flow: str = "timelines") -> CrawlPlan:
@@ -34,11 +35,13 @@ def test_where_everything_was_asked_nothing_is_to_be_done() -> None:
 
 
 def test_what_was_given_up_is_tried_again() -> None:
-    assert next_step(plan(), AGAIN, structs.replace(DONE, reason=f"{NOTHING_LEFT}; 3 targets {GIVEN_UP}")).command == COMMAND
+    assert next_step(plan(), AGAIN, structs.replace(DONE, reason=Failure(SOME_GIVEN_UP, ""))).command == COMMAND
 
 
 def test_what_waits_for_a_token_is_asked_when_there_is_one() -> None:
-    lacking = NotAsked(crawl="a", service="s", facet="quotes", why="", advice="add one with: …", since=NOW, targets=3)
+    lacking = NotAsked(
+        crawl="a", service="s", facet="quotes", code="needs_credential", why="", advice="add one with: …", since=NOW, targets=3
+    )
     step = next_step(plan(), AGAIN, structs.replace(DONE, left_out=(lacking,)))
     assert step.lines() == [("first", "to ask for quotes of s too, add one with: …"), ("go on", COMMAND)]
     nobody_waits = structs.replace(lacking, targets=0)
@@ -46,32 +49,37 @@ def test_what_waits_for_a_token_is_asked_when_there_is_one() -> None:
 
 
 def test_all_conditions_that_are_met_are_named_at_once() -> None:
-    ended = Ended(state="finished", reason="9 calls reached", size=Size(calls=9, elapsed=timedelta(hours=2)), now=NOW)
+    ended = Ended(
+        state="finished",
+        reason=Failure(LIMIT_REACHED, "9 calls reached"),
+        size=Size(calls=9, elapsed=timedelta(hours=2)),
+        now=NOW,
+    )
     step = next_step(plan('calls = 9\nduration = "1h"\nposts = 5'), AGAIN, ended)
     assert [each.split()[1] for each in step.first] == ["calls", "duration"]
 
 
 def test_a_sample_that_is_good_enough_goes_on_when_more_is_asked_of_it() -> None:
-    ended = Ended(state="finished", reason="good enough: degree 7", half_width=0.1, now=NOW)
+    ended = Ended(state="finished", reason=Failure(GOOD_ENOUGH, "degree 7"), half_width=0.1, now=NOW)
     step = next_step(plan("half_width = 0.1", flow="sample"), AGAIN, ended)
     assert step.first == ("lower half_width under [stop] of a.toml, now 0.1: the sample is as good as that",)
     assert next_step(plan("half_width = 0.05", flow="sample"), AGAIN, ended).first == ()
 
 
 def test_what_failed_is_mended_first() -> None:
-    step = next_step(plan(), AGAIN, Ended(state="failed", reason="the token is refused", now=NOW))
+    step = next_step(plan(), AGAIN, Ended(state="failed", reason=Failure("credential_refused", "the token is refused"), now=NOW))
     assert (step.first, step.command) == (("mend what it failed for, named above",), COMMAND)
 
 
 def test_what_may_be_mended_by_now_is_not_asked_for_again() -> None:
-    failed = Ended(state="failed", reason="the token is refused", touched=("the vault",), now=NOW)
+    failed = Ended(state="failed", reason=Failure("credential_refused", "the token is refused"), touched=("the vault",), now=NOW)
     told = [("note", "it failed for what is named above; the vault was changed since"), ("go on", COMMAND)]
     assert next_step(plan(), AGAIN, failed).lines() == told
     assert next_step(None, AGAIN, failed).lines() == told
 
 
 def test_a_file_that_cannot_be_read_is_not_judged() -> None:
-    step = next_step(None, Again(), Ended(state="finished", reason="9 calls reached", now=NOW))
+    step = next_step(None, Again(), Ended(state="finished", reason=Failure(LIMIT_REACHED, "9 calls reached"), now=NOW))
     assert "9 calls reached" in step.first[0]
     assert step.command == "bowerbird crawl FILE"
     assert next_step(None, Again(), Ended(state="stopped", now=NOW)).first == ()

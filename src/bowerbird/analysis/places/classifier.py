@@ -104,7 +104,9 @@ def find_area(name: str, resolver: Resolver) -> Area:
     found = resolver.best(name, 0.45)
     if found is None or (box := found.entry.box) is None:
         example = "box = [-9.5, 38.6, -9.0, 38.9]"
-        raise UserError(f"unknown city, region or country {name!r}; write west, south, east, north: {example}")
+        raise UserError(
+            f"unknown city, region or country {name!r}", f"write west, south, east, north: {example}", code="unknown_name"
+        )
     if found.entry.level is Level.CITY:
         return Area(name=name, box=box)
     around = Box(

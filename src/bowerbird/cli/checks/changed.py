@@ -46,10 +46,10 @@ async def applies(plan: CrawlPlan, outside: Outside, again: Again, *, is_told: b
 
 def _ask(plan: CrawlPlan, found: _Changed, again: Again) -> None:
     if found.workers or not sys.stdin.isatty():
-        raise UserError(refusal(plan.name, found.changes, f"`{again.line('--apply')}`", _others(found.workers)))
+        raise refusal(plan.name, found.changes, f"`{again.line('--apply')}`", _others(found.workers))
     what = f"{plan.name}: the file says something else than before:\n{told(found.changes)}\nGo on with the changed file?"
     if not confirmed(what, default=True):
-        raise UserError("nothing was started; put the file back as it was, or give it another name for a crawl of its own")
+        raise UserError("nothing was started", "put the file back as it was, or give it another name for a crawl of its own")
 
 
 def _others(workers: list[Member]) -> str:

@@ -67,14 +67,15 @@ async def _ask(plan: CrawlPlan, outside: Outside, means: Means, say: Callable[[s
     if not sys.stdin.isatty():
         why = "may now spend more than somebody agreed to" if was_less else "costs money, and nobody has agreed to that yet"
         raise UserError(
-            f"the crawl {plan.name} {why}: {may}. Start it once with --yes, or in a terminal; from then on it starts without. "
-            "`bowerbird plan` says what it will cost"
+            f"the crawl {plan.name} {why}: {may}.",
+            "Start it once with --yes, or in a terminal; from then on it starts without. `bowerbird plan` says what it will cost",
+            code="needs_agreement",
         )
     say(f"The crawl {plan.name} costs money: {may}.")
     say("Rehearsing it, to say what it will cost …")
     say(await asyncio.to_thread(_expected, plan, outside, means))
     if not confirmed("Go on?"):
-        raise UserError("nothing was asked and nothing spent; lower dollars in the crawl file, or see `bowerbird plan`")
+        raise UserError("nothing was asked and nothing spent", "lower dollars in the crawl file, or see `bowerbird plan`")
 
 
 def _expected(plan: CrawlPlan, outside: Outside, means: Means) -> str:

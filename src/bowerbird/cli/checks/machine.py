@@ -114,15 +114,14 @@ def check_vault(vault: FileVault) -> Check:
     try:
         credentials = vault.credentials()
     except CredentialError as error:
-        found, _, advice = str(error).partition(". ")
-        return Check("vault", PROBLEM, found, advice)
+        return Check("vault", PROBLEM, error.problem, error.advice)
     if not vault.path.exists():
         return Check("vault", OK, f"none yet at {vault.path}: the first credential makes it")
     if not is_private(vault.path):
         return Check("vault", WARNING, f"others can read {vault.path}", f"run: chmod 600 {vault.path}")
     if nobodys := next((each for each in credentials if not each.home), None):
-        found, _, advice = str(unbound(nobodys)).partition("; ")
-        return Check("vault", WARNING, found, advice)
+        unsent = unbound(nobodys)
+        return Check("vault", WARNING, unsent.problem, unsent.advice)
     count = len(credentials)
     how = "a password" if vault.has_password else "its key file"
     return Check("vault", OK, f"{count} credential{'s' * (count != 1)} in {vault.path}, opened by {how}")

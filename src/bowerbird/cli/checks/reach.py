@@ -19,13 +19,13 @@ from bowerbird.cli.checks.trials import try_all
 from bowerbird.clock import RealClock
 from bowerbird.crawl.access.credentials import names_in, stream_credentials, usable_credentials
 from bowerbird.crawl.access.how_to_add import NOBODY, how_to_add
-from bowerbird.crawl.access.served import Served
+from bowerbird.crawl.access.served import Note, Served
 from bowerbird.crawl.access.surveys import Surveyor
 from bowerbird.crawl.access.trials import Tried
 from bowerbird.db import open_database
 from bowerbird.db.addresses import public
 from bowerbird.db.tables import is_store
-from bowerbird.errors import BowerbirdError, CredentialError, UserError
+from bowerbird.errors import BowerbirdError, CredentialError, Failure, UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.flows.files.sections.stream_plans import StreamPlan
 from bowerbird.limits.rate_limits import RateLimits
@@ -70,7 +70,7 @@ async def _server_checks(plan: CrawlPlan, outside: Outside, account: Account | N
     try:
         checks += _check_seeds(plan, lost)
     except UserError as error:
-        return [*checks, Check("seeds", PROBLEM, *_parted(str(error)))]
+        return [*checks, Check("seeds", PROBLEM, error.problem, error.advice)]
     vain = in_vain(plan, lost)
     for planned in plan.services:
         name = planned.service.name
@@ -107,12 +107,12 @@ def _looked(found: Look) -> list[Check]:
     return [Check(name, OK, found.survey.flavour.title or "it does not say what it is: taken for the network's own software")]
 
 
-def _check_seeds(plan: CrawlPlan, lost: Mapping[str, Mapping[str, str]]) -> list[Check]:
+def _check_seeds(plan: CrawlPlan, lost: Mapping[str, Mapping[str, Failure]]) -> list[Check]:
     """Whether the seeds can be understood, and asked about."""
     unusable = sorted_seeds(plan, lost)
     if not (unusable.good or unusable.bad or unusable.unaskable):
         return []
-    checks = [Check("seeds", PROBLEM, *_parted(sentence)) for sentence in unusable.unaskable]
+    checks = [Check("seeds", PROBLEM, each.problem, each.advice) for each in unusable.unaskable]
     if unusable.bad:
         found = "\n    ".join((f"{unusable.bad:,} of {unusable.bad + unusable.good:,} cannot be understood:", *unusable.first))
         checks.append(Check("seeds", PROBLEM, found, "mend them, or start the crawl with --skip-bad to leave them out"))
@@ -120,27 +120,23 @@ def _check_seeds(plan: CrawlPlan, lost: Mapping[str, Mapping[str, str]]) -> list
 
 
 def _lacking(
-    plan: CrawlPlan, service: Service, flavour: ServerInfo | None, lost: Mapping[str, str], vain: frozenset[str]
+    plan: CrawlPlan, service: Service, flavour: ServerInfo | None, lost: Mapping[str, Failure], vain: frozenset[str]
 ) -> list[Check]:
     """What the crawl would ask in vain, or bring less of than one might expect: a warning for each, or a problem where it could
     do nothing of what it is there for."""
-    notes: list[str] = []
+    notes: list[Note] = []
     served = Served(provider(service.provider), service, flavour, notes)
-    problems = [Check(f"server {service.name}", PROBLEM, *missing(name, lost[name])) for name in lost if name in vain]
+    missed = [missing(name, lost[name]) for name in lost if name in vain]
+    problems = [Check(f"server {service.name}", PROBLEM, each.problem, each.advice) for each in missed]
     # Those that seeds need are named with them.
     served.note(plan.flow, {name: why for name, why in lost.items() if name not in plan.flow.seeds and name not in vain})
     streams = [each for each in plan.streams if each.service.name == service.name]
     served.streams(streams, [])
     if flavour and flavour.streaming and any(_host(each.host.base) != _host(flavour.streaming) for each in streams):
-        notes.append(f"it says that it streams from {quoted(flavour.streaming)}; write that as `base` of the stream")
-    parted = [_parted(note.removeprefix(service.name).lstrip(": ")) for note in notes]
-    return problems + [Check(f"server {service.name}", WARNING, *each) for each in parted]
-
-
-def _parted(sentence: str) -> tuple[str, str]:
-    """What was found, and what to do."""
-    found, _, advice = sentence.rstrip(".").partition("; ")
-    return found, advice
+        problem = f"it says that it streams from {quoted(flavour.streaming)}"
+        notes.append(Note(service.name, Failure("server_moved", problem, "write that as `base` of the stream")))
+    found = [note.failure for note in notes]
+    return problems + [Check(f"server {service.name}", WARNING, each.problem, each.advice) for each in found]
 
 
 @asynccontextmanager
@@ -185,7 +181,7 @@ def _check_credentials(plan: CrawlPlan, planned: ServicePlan, vault: Vault) -> C
     try:
         names = [each.name for each in usable_credentials(planned, vault)]
     except CredentialError as error:
-        return Check(name, PROBLEM, *_parted(str(error)))
+        return Check(name, PROBLEM, error.problem, error.advice)
     if not names and NOBODY not in provider(service.provider).tables:
         found = f"none in the vault belongs to {service.base}, which answers nobody without"
         return Check(name, PROBLEM, found, how_to_add(service, wanted_kinds(plan, planned), names_in(vault)))
@@ -204,7 +200,7 @@ def _check_stream(planned: StreamPlan, plan: CrawlPlan, vault: Vault) -> Check:
     try:
         able = stream_credentials(planned, speaks.channels[planned.subscription.channel], plan.services, vault)
     except CredentialError as error:
-        return Check(name, PROBLEM, *_parted(str(error)))
+        return Check(name, PROBLEM, error.problem, error.advice)
     whose = f"as {' or '.join(each.name for each in able)}" if able else "without a credential"
     return Check(name, OK, f"{planned.subscription.channel} of {speaks.name} at {planned.host.base}, {whose}")
 

@@ -15,6 +15,7 @@ from bowerbird.crawl.access.credentials import Asking
 from bowerbird.crawl.access.served import Served
 from bowerbird.crawl.access.surveys import Survey, survey
 from bowerbird.crawl.life.not_asked import main_facets
+from bowerbird.errors import Failure, UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.model import TRAITS, Answer, Request, ServerInfo, Service, origin
 from bowerbird.ports import Vault
@@ -36,8 +37,10 @@ class Look(Struct, frozen=True):
     """The address that it sends every question on to."""
     is_foreign: bool = False
     """What answers there is no API of its network."""
-    meant: str = ""
-    """What is to be written instead, as far as that could be found out."""
+    meant_base: str = ""
+    """The address to write instead, as far as that could be found out; or"""
+    meant_provider: str = ""
+    """the provider that speaks its API."""
 
     @property
     def problem(self) -> str:
@@ -52,13 +55,44 @@ class Look(Struct, frozen=True):
         return ""
 
     @property
+    def code(self) -> str:
+        return "server_moved" if self.moved else "wrong_server" if self.is_foreign else "server_unreachable"
+
+    @property
     def advice(self) -> str:
+        """What to do about it in a crawl file."""
         if self.moved:
             return f'write base = "{self.moved}" in the crawl file; credentials must belong to that address too'
+        if self.is_foreign and self.meant_provider:
+            return f'write provider = "{self.meant_provider}" in the crawl file'
+        if self.is_foreign and self.meant_base:
+            return f'write base = "{self.meant_base}" in the crawl file'
         if self.is_foreign:
-            usual = TRAITS[self.service.provider].base
-            return f"write {self.meant or f'the address of the server alone as `base`, such as {usual}'} in the crawl file"
+            return f"write the address of the server alone as `base`, such as {self._usual}, in the crawl file"
         return "check `base` in the crawl file, and the network"
+
+    @property
+    def option_advice(self) -> str:
+        """What to do about it on a command line without a crawl file."""
+        if self.moved:
+            return f"write --on {self.moved}; credentials must belong to that address too"
+        if self.is_foreign and self.meant_provider:
+            return f"write --provider {self.meant_provider}"
+        if self.is_foreign:
+            return f"write --on {self.meant_base or self._usual}" + ("" if self.meant_base else ", or another server")
+        return "check --on, and the network"
+
+    @property
+    def _usual(self) -> str:
+        return TRAITS[self.service.provider].base
+
+
+class AddressError(UserError):
+    """Nothing can be asked at the address of a service."""
+
+    def __init__(self, seen: Look) -> None:
+        super().__init__(seen.problem, seen.advice, code=seen.code)
+        self.option_advice = seen.option_advice
 
 
 async def look(planned: ServicePlan, outside: Outside, most: int = _MOST_QUESTIONS) -> Look:
@@ -71,7 +105,8 @@ async def look(planned: ServicePlan, outside: Outside, most: int = _MOST_QUESTIO
     seen = Look(service, found, failure, moved)
     if seen.problem or _is_own(provider(service.provider), service, answers) is not False:
         return seen
-    return structs.replace(seen, is_foreign=True, meant=await _meant(service, outside))
+    base, other = await _meant(service, outside)
+    return structs.replace(seen, is_foreign=True, meant_base=base, meant_provider=other)
 
 
 async def _knock(service: Service, outside: Outside, most: int = _MOST_QUESTIONS) -> tuple[Survey | None, tuple[Answer, ...]]:
@@ -86,15 +121,16 @@ async def _knock(service: Service, outside: Outside, most: int = _MOST_QUESTIONS
     return found, found.answers
 
 
-async def _meant(service: Service, outside: Outside) -> str:
-    """What the user may have meant: the same server without the rest of the address, or its own network."""
+async def _meant(service: Service, outside: Outside) -> tuple[str, str]:
+    """What the user may have meant: the same server without the rest of the address (a base), or its own network (a
+    provider)."""
     root = structs.replace(service, base=origin(service.base))
     for name in (service.provider, *(each for each in PROVIDERS if each != service.provider)):
         other = structs.replace(root, provider=name)
         is_same = other == service
         if not is_same and _is_own(provider(name), other, (await _knock(other, outside, most=1))[1]):
-            return f'base = "{root.base}"' if name == service.provider else f'provider = "{name}"'
-    return ""
+            return (root.base, "") if name == service.provider else ("", name)
+    return "", ""
 
 
 def _moved(service: Service, path: str, answer: Answer) -> str:
@@ -106,8 +142,8 @@ def _moved(service: Service, path: str, answer: Answer) -> str:
     return origin(target) if urlsplit(target).path == path and origin(target) != origin(service.base) else ""
 
 
-def lost_facets(plan: CrawlPlan, vault: Vault, flavours: Mapping[str, ServerInfo]) -> dict[str, dict[str, str]]:
-    """By service, the facets of the crawl that would be asked in vain, each with the reason in words."""
+def lost_facets(plan: CrawlPlan, vault: Vault, flavours: Mapping[str, ServerInfo]) -> dict[str, dict[str, Failure]]:
+    """By service, the facets of the crawl that would be asked in vain, each with the reason."""
     return {
         each.service.name: Served(provider(each.service.provider), each.service, flavours.get(each.service.name), []).lost(
             plan.flow, Asking(each, plan.services, vault)
@@ -116,7 +152,7 @@ def lost_facets(plan: CrawlPlan, vault: Vault, flavours: Mapping[str, ServerInfo
     }
 
 
-def in_vain(plan: CrawlPlan, lost: Mapping[str, Mapping[str, str]]) -> frozenset[str]:
+def in_vain(plan: CrawlPlan, lost: Mapping[str, Mapping[str, Failure]]) -> frozenset[str]:
     """The facets for which the flow is there, if none of the services can be asked for any of them."""
     facets = [(each.service, provider(each.service.provider).facets) for each in plan.services]
     asked = [(service.name, table[use.name]) for service, table in facets for use in plan.flow.among(table).facets]
@@ -125,10 +161,9 @@ def in_vain(plan: CrawlPlan, lost: Mapping[str, Mapping[str, str]]) -> frozenset
     return main if is_vain and not plan.streams else frozenset()
 
 
-def missing(facet: str, why: str) -> tuple[str, str]:
+def missing(facet: str, why: Failure) -> Failure:
     """A facet without which the crawl brings nothing of what it is there for, and what to do."""
-    found, _, advice = why.rstrip(".").partition("; ")
-    return f"cannot be asked for {facet}: {found}. The crawl could do nothing else of what it is there for", advice
+    return why.within(f"cannot be asked for {facet}: {why.problem}. The crawl could do nothing else of what it is there for")
 
 
 def _is_own(provider: Provider, service: Service, answers: Sequence[Answer]) -> bool | None:

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from bowerbird.app import Outside, unknown_servers
-from bowerbird.cli.checks.services import in_vain, look, lost_facets, missing
+from bowerbird.cli.checks.services import AddressError, in_vain, look, lost_facets, missing
 from bowerbird.crawl.access.surveys import Survey
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.life.moved_service import proved
@@ -65,7 +65,7 @@ async def check_start(
         check_credentials(plan, planned, outside.vault)
     known = await _found(plan, outside) if exists(plan.store) else _Known()
     if known.workers and not may_join:
-        raise UserError(running_already(plan.name, known.workers[0], outside.clock.now()))
+        raise running_already(plan.name, known.workers[0], outside.clock.now())
     if known.workers and known.state is not None and known.state.wanted == CrawlState.PAUSED:
         say(f"The crawl {plan.name} is paused: this process waits with the others until `bowerbird resume`.")
     # Only a new crawl is refused: one that goes on waits for its service, as after any outage.
@@ -102,16 +102,19 @@ async def _check_new(plan: CrawlPlan, outside: Outside, ledgers: RateLimits) -> 
     query = plan.seeds.query
     if not (plan.streams or plan.searches) and next(iter(plan.seeds), None) is None:
         if query is None:
-            raise UserError(f"the crawl {plan.name} has no seeds: its list or seeds file is empty; write at least one")
+            raise UserError(
+                f"the crawl {plan.name} has no seeds: its list or seeds file is empty", "write at least one", code="no_seeds"
+            )
         if not await _chooses(query, plan, outside):
             raise UserError(
-                f"the crawl {plan.name} has no seeds: of what is in {public(query.store or plan.store)} its query chooses none; "
-                "make it less strict, or write some seeds"
+                f"the crawl {plan.name} has no seeds: of what is in {public(query.store or plan.store)} its query chooses none",
+                "make it less strict, or write some seeds",
+                code="no_seeds",
             )
     found = [await look(planned, outside, most=1) for planned in _askable(plan, outside, ledgers)]
     for each in found:
         if each.problem:
-            raise UserError(f"{each.problem}; {each.advice}")
+            raise AddressError(each)
     asked = {each.service.name: each.survey for each in found if each.survey is not None}
     check_askable(plan, outside.vault, {name: survey.flavour for name, survey in asked.items()})
     return asked
@@ -132,7 +135,7 @@ async def _check_mended(plan: CrawlPlan, outside: Outside, known: _Known) -> dic
     found = [await look(planned, outside, most=1) for planned in doubtful]
     for each in found:
         if each.is_foreign:
-            raise UserError(f"{each.problem}; {each.advice}")
+            raise AddressError(each)
     return {each.service.name: each.survey for each in found if each.survey is not None and not each.problem}
 
 
@@ -145,8 +148,8 @@ def check_askable(plan: CrawlPlan, vault: Vault, flavours: Mapping[str, ServerIn
     vain = in_vain(plan, lost)
     # A service may have none of these facets by its nature: it is another one that does not answer them.
     for name, facet in ((name, facet) for name, facets in lost.items() for facet in facets if facet in vain):
-        found, advice = missing(facet, lost[name][facet])
-        raise UserError(f"{name} {found}" + (f"; {advice}" if advice else "; ask another server"))
+        found = missing(facet, lost[name][facet])
+        raise UserError(f"{name} {found.problem}", found.advice or "ask another server", code=found.code)
 
 
 async def _chooses(query: SeedQuery, plan: CrawlPlan, outside: Outside) -> bool:

@@ -83,7 +83,8 @@ async def check_tokens(crawl: Crawl, outside: Outside) -> list[str]:
     for service in {each.service.name for each in found}:
         own = [each for each in found if each.service.name == service]
         if all(each.is_refused for each in own):
-            reason = "; ".join(f"{each.sentence}; {each.advice}" for each in own)
-            await crawl.process.abandon(reason)
-            raise CredentialError(reason)
+            problem = "; ".join(each.sentence for each in own)
+            error = CredentialError(problem, "; ".join(each.advice for each in own), code="credential_refused")
+            await crawl.process.abandon(error.failure)
+            raise error
     return [f"{each.sentence}; {each.advice}." for each in found if each.is_refused]

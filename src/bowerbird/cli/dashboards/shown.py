@@ -48,7 +48,7 @@ async def dashboard_shown(store: str, say: Callable[[str], Any], how: DashboardO
         return
     check_installed()
     if store == ":memory:":
-        raise UserError("a store in memory cannot be shown by another process; name a file")
+        raise UserError("a store in memory cannot be shown by another process", "name a file", code="unsupported")
     log = _log_file()
     with log.open("wb") as written:
         process = await asyncio.create_subprocess_exec(

@@ -121,7 +121,9 @@ def _prepare(folder: Path, seeds: list[str], crawl_file: str) -> None:
         (folder / "demo.toml").write_text(crawl_file, "utf-8")
     except OSError as error:
         raise UserError(
-            f"the demo cannot write to {folder}: {error.strerror}; set BOWERBIRD_DATA_FOLDER to another place"
+            f"the demo cannot write to {folder}: {error.strerror}",
+            "set BOWERBIRD_DATA_FOLDER to another place",
+            code="file_unwritable",
         ) from None
 
 

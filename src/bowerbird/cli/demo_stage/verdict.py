@@ -29,7 +29,7 @@ _ABOUT_TRUTH = (
 
 def show_verdict(output: Output, scene: Scene, run: Run, found: Found) -> None:
     """The summary for people."""
-    is_done = run.ending.reason == CAUGHT_UP
+    is_done = run.ending.reason.problem == CAUGHT_UP
     output.line(
         f"{'Done in' if is_done else 'Ended after'} {numbers.span(run.last.elapsed)}: {run.ending.reason}.",
         style="bold green" if is_done else "bold yellow",

@@ -54,10 +54,14 @@ def read_inputs(wish: Wish, folder: Path, default: str = "") -> Inputs:
         _check_written(text)
     if source is None:
         if wish.column is not None:
-            raise UserError("--column names a column of a file: add the file with -i FILE")
+            raise UserError("--column names a column of a file", "add the file with -i FILE", code="needs_option")
         if not written and not default:
             table = f"give `bowerbird {_OF_MANY[wish.command]}` a file" if wish.command in _OF_MANY else "a file"
-            raise UserError(f"`bowerbird {wish.command}` needs something to ask about: write it, or {table} with -i FILE")
+            raise UserError(
+                f"`bowerbird {wish.command}` needs something to ask about",
+                f"write it, or {table} with -i FILE",
+                code="needs_option",
+            )
         return Inputs(seeds=SeedList(written or (default,)), carried=(INPUT,) if len(written) > 1 else ())
     file = _spooled(folder) if source == PIPE else Path(source).expanduser()
     columns = _columns(file, source, wish.column)
@@ -77,23 +81,27 @@ def cut(inputs: Inputs, limit: int | None) -> Inputs:
 def _check_written(text: str) -> None:
     path = Path(text)
     if path.suffix.lower() in (".txt", ".csv", ".jsonl") and path.is_file():
-        raise UserError(f"{text} is a file: write -i {text} to read what is in it")
+        raise UserError(f"{text} is a file", f"write -i {text} to read what is in it", code="needs_option")
     if not text.strip():
-        raise UserError("an empty text cannot be asked about; write a handle, an id, an address or a word")
+        raise UserError("an empty text cannot be asked about", "write a handle, an id, an address or a word", code="needs_option")
 
 
 def _columns(file: Path, source: str, column: str | None) -> tuple[str, ...]:
     """The columns of a table, which are carried through; a text has the one that says what was written."""
     shown = "standard input" if source == PIPE else str(file)
     if not file.is_file():
-        raise UserError(f"the input {shown} does not exist; paths start from {Path.cwd()}")
+        raise UserError(f"the input {shown} does not exist", f"paths start from {Path.cwd()}", code="file_not_found")
     if column is None:
         if file.suffix.lower() in _TABLES:
-            raise UserError(f"say which column of {shown} is meant, such as --column {_header(file, shown)[0]!r}")
+            raise UserError(
+                f"say which column of {shown} is meant, such as --column {_header(file, shown)[0]!r}", code="ambiguous"
+            )
         return (INPUT,)
     header = _header(file, shown)
     if column not in header:
-        raise UserError(f"{shown} has no column {column!r}{meant(column, header)}; it has: {listed(header)}")
+        raise UserError(
+            f"{shown} has no column {column!r}{meant(column, header)}", f"it has: {listed(header)}", code="unknown_name"
+        )
     return tuple(header)
 
 
@@ -102,11 +110,11 @@ def _header(file: Path, shown: str) -> list[str]:
         with file.open(encoding="utf-8-sig", newline="") as opened:
             header = next(csv.reader(opened, delimiter=delimiter(opened)), None)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"{shown} cannot be read as a table: {error}; save it as CSV in UTF-8") from None
+        raise UserError(f"{shown} cannot be read as a table: {error}", "save it as CSV in UTF-8", code="file_damaged") from None
     if not header:
-        raise UserError(f"{shown} is empty: its first line must name the columns")
+        raise UserError(f"{shown} is empty", "its first line must name the columns", code="missing_value")
     if doubled := sorted({name for name in header if header.count(name) > 1}):
-        raise UserError(f"{shown} has two columns called {doubled[0]!r}: give each its own name")
+        raise UserError(f"{shown} has two columns called {doubled[0]!r}", "give each its own name", code="already_exists")
     return header
 
 
@@ -119,7 +127,9 @@ def _rows(file: Path) -> Iterator[dict[str, str]]:
 def _spooled(folder: Path) -> Path:
     """What comes through the pipe, in a file named after it."""
     if sys.stdin.isatty():
-        raise UserError("nothing is piped in: write for example `cat ids.txt | bowerbird hydrate - --on bluesky`")
+        raise UserError(
+            "nothing is piped in", "write for example `cat ids.txt | bowerbird hydrate - --on bluesky`", code="needs_option"
+        )
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     # Of its own name: other commands may read their pipes meanwhile.
     number, name = mkstemp(prefix="pipe-", suffix=".part", dir=folder)
@@ -131,5 +141,5 @@ def _spooled(folder: Path) -> Path:
             file.write(piece)
     if not first:
         part.unlink()
-        raise UserError("nothing came through the pipe: standard input is empty")
+        raise UserError("nothing came through the pipe: standard input is empty", code="needs_option")
     return part.rename(folder / f"pipe-{digest.hexdigest()[:16]}.txt")

@@ -94,7 +94,9 @@ def _reachable(asking: Asking, traits: Traits, services: Sequence[Where], vault:
     homes = [home for each in known if each.provider == traits.provider for home in each.home]
     if not homes:
         line = add_line(traits.provider, "user", traits.login, free_name({each.name for each in known}))
-        raise UserError(f"{traits.provider} answers this only to those who log in; add a login with: {line}")
+        raise UserError(
+            f"{traits.provider} answers this only to those who log in", f"add a login with: {line}", code="needs_credential"
+        )
     return [Where(traits.provider, homes[0])]
 
 
@@ -121,7 +123,9 @@ def _answers(asking: Asking, wish: Wish, traits: Traits, facets: Mapping[str, Fa
         found = [name for name in found if name != "thread"]
     if not found or (wish.command == "trends" and not traits.shortcuts.trends):
         able = sorted(name for name in PROVIDERS if asking.answers[-1] in provider(name).facets)
-        raise UserError(f"{traits.provider} cannot be asked for {wish.command}; these can: {', '.join(able)}")
+        raise UserError(
+            f"{traits.provider} cannot be asked for {wish.command}", f"these can: {', '.join(able)}", code="unsupported"
+        )
     return found
 
 
@@ -205,10 +209,20 @@ def _hearing(traits: Traits, words: Sequence[str], accounts: Sequence[str]) -> H
         if takes_words and needs and (not accounts or each.accounts):
             return each
     if not traits.shortcuts.hearings:
-        raise UserError(f"{traits.provider} has no stream that can be heard; `bowerbird search` asks for what is there already")
+        raise UserError(
+            f"{traits.provider} has no stream that can be heard",
+            "`bowerbird search` asks for what is there already",
+            code="unsupported",
+        )
     if accounts:
-        raise UserError(f"{traits.provider} has no stream of single accounts; `bowerbird timeline` asks for their posts")
-    raise UserError(f"{traits.provider} streams by words: name some, such as `bowerbird stream flood --on {traits.provider}`")
+        raise UserError(
+            f"{traits.provider} has no stream of single accounts", "`bowerbird timeline` asks for their posts", code="unsupported"
+        )
+    raise UserError(
+        f"{traits.provider} streams by words",
+        f"name some, such as `bowerbird stream flood --on {traits.provider}`",
+        code="unsupported",
+    )
 
 
 def _check_money(wish: Wish, traits: Traits, flow: Flow, facets: Mapping[str, Facet], streams: Sequence[StreamPlan]) -> None:
@@ -217,12 +231,13 @@ def _check_money(wish: Wish, traits: Traits, flow: Flow, facets: Mapping[str, Fa
     if streams:
         paid = [limit for each in streams for limit in speaks.channels[each.subscription.channel].facet.limits if limit.is_money]
     if not paid and wish.budget is not None:
-        raise UserError(f"{traits.provider} costs nothing: leave --budget out")
+        raise UserError(f"{traits.provider} costs nothing", "leave --budget out", code="conflicting_options")
     if paid and wish.budget is None:
         price = max(max(limit.per_result, limit.per_call) for limit in paid)
         what = "a call" if max(limit.per_call for limit in paid) == price else "each item"
         advice = " `bowerbird counts` says first how many posts there are." if wish.command == "search" else ""
         raise UserError(
-            f"{traits.provider} charges for this, up to {in_dollars(price)} for {what}: say what may be spent in dollars, such "
-            f"as --budget 1.00; it never spends more.{advice}"
+            f"{traits.provider} charges for this, up to {in_dollars(price)} for {what}",
+            f"say what may be spent in dollars, such as --budget 1.00; it never spends more.{advice}",
+            code="needs_agreement",
         )

@@ -21,6 +21,7 @@ from bowerbird.cli.everyday.wishes import Wish
 from bowerbird.cli.live.run import Run, run_shown
 from bowerbird.clock import RealClock
 from bowerbird.crawl.life.extensions import Extensions
+from bowerbird.crawl.process.endings import BUDGET_SPENT
 from bowerbird.db import open_database
 from bowerbird.db.addresses import public
 from bowerbird.db.files.rewriting import rewrite_small
@@ -28,7 +29,6 @@ from bowerbird.db.tables import is_store
 from bowerbird.errors import BowerbirdError
 from bowerbird.export.rows.endings import whole_format
 from bowerbird.flows.files.crawl_file import CrawlPlan
-from bowerbird.limits.budget import is_spent
 from bowerbird.model import Arrival, CrawlState
 from bowerbird.ports import Clock, Database, Store, Vault
 from bowerbird.reports.browsing.results import Line, ResultReader
@@ -64,7 +64,7 @@ class Done(Struct, frozen=True):
     def is_over(self) -> bool:
         """Whether there is nothing to go on with. What its budget ended is paid for: with more, it goes on where it stopped."""
         ending = self.run.ending
-        return self.is_enough or (ending.state in _ENDED and not is_spent(ending.reason))
+        return self.is_enough or (ending.state in _ENDED and ending.reason.code != BUDGET_SPENT)
 
 
 async def run_job(job: Job, wish: Wish, vault: Vault, progress: Progress, counted: Counted) -> Done:
@@ -259,7 +259,7 @@ async def _mean(crawl: Crawl, services: Mapping[str, int], held: list[tuple[str,
 
 def _goes_on(crawl: NamedCrawl) -> bool:
     """Whether a crawl was broken off, be it by its budget."""
-    return crawl.state not in _ENDED or is_spent(crawl.reason)
+    return crawl.state not in _ENDED or (crawl.reason is not None and crawl.reason.code == BUDGET_SPENT)
 
 
 async def _free_name(job: Job, wish: Wish, clock: Clock) -> str:

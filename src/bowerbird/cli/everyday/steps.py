@@ -6,9 +6,11 @@ import asyncio
 import sys
 from pathlib import Path
 
+import msgspec
 import typer
 from msgspec import structs
 
+from bowerbird.cli.checks.services import AddressError
 from bowerbird.cli.commands.crawling.credentials import open_vault
 from bowerbird.cli.everyday.asking import ASKINGS, Asking
 from bowerbird.cli.everyday.inputs import INPUT, Inputs, cut, read_inputs
@@ -17,20 +19,24 @@ from bowerbird.cli.everyday.plans import Job, make_job
 from bowerbird.cli.everyday.running import Counted, Done, run_job
 from bowerbird.cli.everyday.stores import folder_of, name_of, remove, store_of, sweep
 from bowerbird.cli.everyday.where import ON, Where, services_of, told
-from bowerbird.cli.everyday.wishes import Wish, in_options
+from bowerbird.cli.everyday.wishes import Wish
 from bowerbird.cli.screens.amounts import numbers
 from bowerbird.cli.screens.output import Output, printable
 from bowerbird.clock import RealClock
+from bowerbird.crawl.process.endings import BUDGET_SPENT
+from bowerbird.crawl.seeding.meaning import OTHER_SERVER
 from bowerbird.errors import Busy, DiskFull, UserError
 from bowerbird.export.rows.endings import whole_format
 from bowerbird.export.rows.files import format_of
-from bowerbird.limits.budget import is_spent
+from bowerbird.limits.budget import TOO_SMALL
 from bowerbird.model import TRAITS, CrawlState
 from bowerbird.reports.status.money import own_purse, spent_values
 from bowerbird.settings import load_settings
 
 FAILED = 3
 INTERRUPTED = 130
+_ADVICE = {TOO_SMALL: "raise --budget", OTHER_SERVER: "leave --on out, or open the post there and write its own address"}
+"""What to do on a command line, where a crawl would change its file."""
 _ENDED = (CrawlState.FINISHED, CrawlState.FAILED)
 _MOST_NAMED = 5
 
@@ -38,9 +44,11 @@ _MOST_NAMED = 5
 def carry_out(wish: Wish) -> None:
     """Does what was asked, and ends with the exit code that says how it went."""
     if wish.as_json and wish.out is None:
-        raise UserError("name a file with -o: standard output cannot hold both the rows and the JSON")
+        raise UserError("name a file with -o: standard output cannot hold both the rows and the JSON", code="needs_option")
     if wish.since is not None and wish.until is not None and wish.since >= wish.until:
-        raise UserError("--since is later than --until: nothing can lie between them; exchange the two")
+        raise UserError(
+            "--since is later than --until: nothing can lie between them", "exchange the two", code="conflicting_options"
+        )
     if whole_format(wish.out, wish.format) is None:
         format_of(wish.out, wish.format)
     settings, asking = load_settings(vault=wish.vault), ASKINGS[wish.command]
@@ -59,10 +67,13 @@ def carry_out(wish: Wish) -> None:
     try:
         done = asyncio.run(run_job(job, wish, vault, progress, counted))
     except UserError as error:
-        raise UserError(in_options(str(error))) from error
+        advice = error.option_advice if isinstance(error, AddressError) else _ADVICE.get(error.code, error.advice)
+        raise UserError(error.problem, advice, code=error.code) from error
     except (Busy, DiskFull) as error:
         _tell(f"Failed: {error} What was found is safe: the same command goes on.", wish)
-        Output(as_json=wish.as_json).result({"state": CrawlState.FAILED, "reason": str(error), "rows": counted()})
+        Output(as_json=wish.as_json).result(
+            {"state": CrawlState.FAILED, "reason": msgspec.to_builtins(error.failure), "rows": counted()}
+        )
         raise typer.Exit(FAILED) from None
     if wish.store is None and done.is_over:
         remove(store)
@@ -84,9 +95,11 @@ def _asked(wish: Wish, asking: Asking, folder: Path) -> tuple[Inputs, list[Where
     """What is asked, and whom."""
     where = told(wish.on, wish.provider) if wish.on is not None else None
     if where is None and wish.provider is not None:
-        raise UserError("--provider says which API the address of --on speaks: add --on with the address")
+        raise UserError(
+            "--provider says which API the address of --on speaks", "add --on with the address", code="conflicting_options"
+        )
     if where is None and asking.needs_on:
-        raise UserError(f"`bowerbird {wish.command}` needs to know where: add {ON}")
+        raise UserError(f"`bowerbird {wish.command}` needs to know where", f"add {ON}", code="needs_option")
     default = TRAITS[where.provider].shortcuts.trends if where is not None and wish.command == "trends" else ""
     default = default or (" " if wish.command in ("stream", "trends") else "")
     inputs = read_inputs(wish, folder, default)
@@ -114,7 +127,7 @@ def _report(done: Done, wish: Wish, job: Job) -> None:
     Output(as_json=wish.as_json).result(
         {
             "state": run.ending.state,
-            "reason": run.ending.reason,
+            "reason": msgspec.to_builtins(run.ending.reason),
             "rows": done.rows,
             "calls": run.last.whole.calls,
             "seconds": round(run.last.elapsed.total_seconds(), 3),
@@ -143,7 +156,7 @@ def _lines(done: Done, wish: Wish, job: Job) -> list[str]:
         lines.append(f"Not finished: {run.ending.reason}. The same command goes on where it stopped.")
         if whole_format(wish.out, wish.format) is not None and not where:
             lines.append(f"{wish.out} is written when everything is there.")
-    elif is_spent(run.ending.reason):
+    elif run.ending.reason.code == BUDGET_SPENT:
         lines.append(
             "Not all of it: the next call may cost more than is left of --budget. With a larger one, which counts what is spent "
             "already, the same command goes on where it stopped."
@@ -165,7 +178,7 @@ def _why(done: Done, job: Job) -> str:
         return "what was asked about is not to be had"
     if done.left_out:
         return "nothing of what is there was wanted"
-    if is_spent(run.ending.reason):
+    if run.ending.reason.code == BUDGET_SPENT:
         return "the budget ended it before"
     if run.last.given_up:
         return f"some questions were given up, the last for: {run.last.trouble or 'no answer'}"

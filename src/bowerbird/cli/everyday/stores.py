@@ -43,7 +43,7 @@ def store_of(wish: Wish, name: str, settings: Settings) -> Path:
     if wish.store is None:
         return folder_of(settings) / f"{name}.db"
     if ":/" in str(wish.store):
-        raise UserError("--store names a file; crawl files take databases on servers as well")
+        raise UserError("--store names a file", "crawl files take databases on servers as well", code="invalid_address")
     return wish.store.expanduser()
 
 

@@ -49,24 +49,34 @@ class Where(Struct, frozen=True):
 def told(on: str, provider: str | None = None) -> Where:
     """What `--on` names: a network, a Mastodon server, or an address; `provider` says which API an address speaks."""
     if provider is not None and provider not in TRAITS:
-        raise UserError(f"there is no provider {provider!r}{meant(provider, TRAITS)}; there are: {', '.join(sorted(TRAITS))}")
+        raise UserError(
+            f"there is no provider {provider!r}{meant(provider, TRAITS)}",
+            f"there are: {', '.join(sorted(TRAITS))}",
+            code="unknown_provider",
+        )
     name = on.strip().rstrip("/")
     if name.lower() in _NAMES and provider is None:
         return Where(name.lower(), TRAITS[name.lower()].base)
     if name.lower() == _MANY.provider:
-        raise UserError(f"{_MANY.provider} has many servers: name one, such as --on {_SERVER}")
+        raise UserError(f"{_MANY.provider} has many servers", f"name one, such as --on {_SERVER}", code="needs_option")
     if "://" in name:
         return _address(name, provider)
     if not _DOMAIN.fullmatch(name.partition(":")[0]) or name.startswith("@"):
         known = (*_NAMES, _SERVER)
-        raise UserError(f"--on {on!r} is no network and no server{meant(name, known)}; write {NAMED} or a host name")
+        raise UserError(
+            f"--on {on!r} is no network and no server{meant(name, known)}",
+            f"write {NAMED} or a host name",
+            code="unknown_network",
+        )
     return _address(f"https://{name}", provider)
 
 
 def _address(address: str, provider: str | None) -> Where:
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.netloc or parts.username or parts.password:
-        raise UserError(f"--on {address!r} is no address of a server; write for example --on {_MANY.base}")
+        raise UserError(
+            f"--on {address!r} is no address of a server", f"write for example --on {_MANY.base}", code="invalid_address"
+        )
     known = provider or _provider_at(parts.netloc.lower())
     if known is not None and provider is None:
         return Where(known, TRAITS[known].base)
@@ -98,16 +108,17 @@ def services_of(texts: Iterable[str], what: str) -> list[Where]:
     for text in texts:
         where = recognised(text)
         if where is None:
-            raise UserError(f"cannot tell on which network {text!r:.60} is; {HOW}")
+            raise UserError(f"cannot tell on which network {text!r:.60} is", HOW, code="unknown_network")
         found.setdefault(where, text)
     if not found:
-        raise UserError(f"{what} needs to know whom to ask: add {ON}")
+        raise UserError(f"{what} needs to know whom to ask", f"add {ON}", code="needs_option")
     if len({where.provider for where in found}) > 1:
         examples = ", ".join(f"{text!r:.60} ({where.provider})" for where, text in list(found.items())[:3])
-        raise UserError(f"these are on several networks: {examples}; run the command once for each of them")
+        raise UserError(f"these are on several networks: {examples}", "run the command once for each of them", code="ambiguous")
     if len(found) > _MOST:
         raise UserError(
-            f"these are on {len(found):,} servers, and one command asks at most {_MOST}: split the list, or ask one server that "
-            "knows them with --on"
+            f"these are on {len(found):,} servers, and one command asks at most {_MOST}",
+            "split the list, or ask one server that knows them with --on",
+            code="too_many",
         )
     return list(found)

@@ -47,24 +47,6 @@ class Wish(Struct, frozen=True, kw_only=True):
     vault: Path | None = None
 
 
-_SAID = (
-    (r"check `base` in the crawl file", "check --on"),
-    (r'write base = "([^"]+)"[^;]* in the crawl file', r"write --on \1"),
-    (r'write provider = "([^"]+)" in the crawl file', r"write --provider \1"),
-    (r"write the address of the server alone as `base`, such as (\S+) in the crawl file", r"write --on \1 or another server"),
-    (r"raise dollars under [^;]* of the crawl file", "raise --budget"),
-    (r"to go on without them, start the crawl with --skip-bad", "to go on without them, add --skip-bad"),
-    (r"add that server as another \[\[services\]\]", "leave --on out"),
-)
-
-
-def in_options(words: str) -> str:
-    """What the engine says of crawl files, said of the options that take their place here."""
-    for file, option in _SAID:
-        words = re.sub(file, option, words)
-    return words
-
-
 def time_span(text: str) -> timedelta:
     try:
         return duration(text)

@@ -55,6 +55,6 @@ def _shared(path: Path) -> Tombstones:
     try:
         return Tombstones.of_lines(path.read_text("utf-8").splitlines())
     except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}") from error
+        raise UserError(f"cannot read {path}: {error.strerror}", code="file_unreadable") from error
     except ValueError as error:
-        raise UserError(f"{path} is no list that `bowerbird forget --share` wrote: {error}") from error
+        raise UserError(f"{path} is no list that `bowerbird forget --share` wrote: {error}", code="file_damaged") from error

@@ -19,7 +19,9 @@ class Offering:
         there = {each.name for each in self.credentials()}
         if missing := [name for name in names if name not in there]:
             raise CredentialError(
-                f"{whole.path} has no credential {missing[0]!r}; `bowerbird credentials list` shows what there is"
+                f"{whole.path} has no credential {missing[0]!r}",
+                "`bowerbird credentials list` shows what there is",
+                code="unknown_credential",
             )
 
     def credentials(self) -> Sequence[Credential]:

@@ -27,7 +27,9 @@ async def named_plan(crawl: str | None, store: str | None, vault: FileVault, clo
         plan = structs.replace(plan, called=Again(file=crawl).kept())
         return structs.replace(plan, store=store_address(store, vault)) if store else plan
     if store is None:
-        raise UserError("say where the crawl is: --store postgresql://…, and its name; or name a crawl file (.toml)")
+        raise UserError(
+            "say where the crawl is: --store postgresql://…, and its name; or name a crawl file (.toml)", code="needs_option"
+        )
     where = store_address(store, vault)
     return await planned_in(where, crawl or await _only_crawl(where, clock), clock)
 
@@ -36,12 +38,16 @@ async def planned_in(store: str, crawl: str, clock: Clock) -> CrawlPlan:
     """The plan that holds in a store, for a process that has no file."""
     async with open_store(store, clock) as database, database.reading() as tx:
         if crawl not in (known := await read_numbers(tx)):
-            raise UserError(f"{public(store)} holds no crawl called {crawl!r}; there are: {', '.join(known) or 'none'}")
+            raise UserError(
+                f"{public(store)} holds no crawl called {crawl!r}",
+                f"there are: {', '.join(known) or 'none'}",
+                code="unknown_crawl",
+            )
         plan = await joined(tx, crawl, store)
     if walks := [use.name for use in plan.flow.facets if use.ranker in WALKS]:
         raise UserError(
-            f"the crawl {crawl} walks from its seeds ({', '.join(walks)}), which are in its file alone: "
-            "join it with `bowerbird crawl FILE --join`"
+            f"the crawl {crawl} walks from its seeds ({', '.join(walks)}), which are in its file alone",
+            "join it with `bowerbird crawl FILE --join`",
         )
     return plan
 
@@ -50,5 +56,9 @@ async def _only_crawl(store: str, clock: Clock) -> str:
     async with opened_store(NamedStore(store), clock) as database, database.reading() as tx:
         names = likely_crawls(await read_numbers(tx))
     if len(names) != 1:
-        raise UserError(f"{public(store)} holds {len(names)} crawls ({', '.join(names) or 'none'}); say which one is meant")
+        raise UserError(
+            f"{public(store)} holds {len(names)} crawls ({', '.join(names) or 'none'})",
+            "say which one is meant",
+            code="ambiguous",
+        )
     return names[0]

@@ -26,7 +26,6 @@ from bowerbird.errors import Busy, CredentialError, DiskFull, UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.limits.credentials import CombinedVault
 from bowerbird.limits.rate_limits import login_charges, renewal_charges
-from bowerbird.model import CrawlState
 from bowerbird.remote.bodies import Sizes
 from bowerbird.remote.coordinator import Opened
 from bowerbird.remote.desk import Desk
@@ -123,7 +122,7 @@ class _Sitting:
                 async with open_crawl(self._plan, outside) as crawl, self._at_the_desk(crawl):
                     failures = 0
                     ending = await self._run(crawl, outside)
-                    if is_over := not (self._why or self._desk.has_new.is_set() or ending.reason == OUTDATED):
+                    if is_over := not (self._why or self._desk.has_new.is_set() or ending.reason.code == OUTDATED.code):
                         await self._dismiss(ending)
             except (Busy, DiskFull) as error:
                 # Calls that were out come back when their leases end, or when their workers are known again.
@@ -131,12 +130,12 @@ class _Sitting:
                 failures += 1
                 await self._until(self._asked_to_end.is_set, AWAY.wait(failures))
                 if self._why:
-                    return Ending(CrawlState.STOPPED, self._why)
+                    return Ending.stopped(self._why)
                 is_continued = True
                 continue
             except CredentialError as error:
                 if not await self._has_new_keys(error):
-                    return Ending(CrawlState.STOPPED, self._why)
+                    return Ending.stopped(self._why)
                 continue
             is_continued = True
             if is_over or self._why:
@@ -146,7 +145,9 @@ class _Sitting:
     async def _dismiss(self, ending: Ending) -> None:
         """Tells the whole fleet that it is over; after a signal workers wait for the next coordinator instead."""
         self._desk.coordinator.is_closing = True
-        self._desk.over = f"the crawl has {ending.state}: {ending.reason}" if ending.reason else f"the crawl has {ending.state}"
+        self._desk.over = (
+            f"the crawl has {ending.state}: {ending.reason}" if str(ending.reason) else f"the crawl has {ending.state}"
+        )
         await self._until(lambda: not self._desk.workers, _HEARD)
         await self._desk.dismiss()
 

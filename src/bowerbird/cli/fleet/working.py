@@ -15,7 +15,6 @@ from bowerbird.cli.screens.amounts.numbers import many
 from bowerbird.cli.screens.output import Output
 from bowerbird.crawl.process.endings import Ending
 from bowerbird.db import open_database
-from bowerbird.model import CrawlState
 from bowerbird.ports import Clock, Transport, Vault
 from bowerbird.remote.worker.link import Address, Link
 from bowerbird.remote.worker.working import Hands, RemoteWorker
@@ -66,7 +65,7 @@ async def _worked(worker: RemoteWorker, asked: list[str]) -> Ended:
         if not asked or (task := asyncio.current_task()) is None:
             raise
         task.uncancel()
-        ending = Ending(CrawlState.STOPPED, asked[0])
+        ending = Ending.stopped(asked[0])
     return Ended(ending, _WORDS[signal.SIGINT] in asked)
 
 

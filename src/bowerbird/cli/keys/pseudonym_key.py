@@ -29,5 +29,5 @@ def pseudonym_key(named: Path | None) -> bytes:
         made = Secret(name=_NAME, values={_FIELD: secrets.token_hex(32)})
         vault.add(Credential(name=_NAME, provider=_NAME, account=_NAME, servers=("nobody",)), made)
     elif known[_NAME] != _NAME:
-        raise UserError(f"{_NAME!r} in {vault.path} is a credential of {known[_NAME]}: name a file for the key with --key FILE")
+        raise UserError(f"{_NAME!r} in {vault.path} is a credential of {known[_NAME]}", "name a file for the key with --key FILE")
     return bytes.fromhex(vault.secret(_NAME).values[_FIELD])

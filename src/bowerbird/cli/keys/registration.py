@@ -28,8 +28,9 @@ def register(base: str, kind: str, settings: Settings, output: Output, *, from_s
     """The token of the kind asked for; nothing secret is shown on the way."""
     if kind == "user" and not from_stdin and not sys.stdin.isatty():
         raise CredentialError(
-            "--register shows an address and then takes the code that it gives: run it in a terminal, "
-            "write the code to standard input (--stdin), or use --kind app, which needs no code"
+            "--register shows an address and then takes the code that it gives",
+            "run it in a terminal, write the code to standard input (--stdin), or use --kind app, which needs no code",
+            code="needs_terminal",
         )
     return asyncio.run(_register(base, kind, settings, output, from_stdin=from_stdin))
 
@@ -65,7 +66,7 @@ def _code(*, from_stdin: bool) -> str:
     text = sys.stdin.readline(_LONGEST_CODE) if from_stdin else typer.prompt("Code (not shown)", hide_input=True, err=True)
     code = str(text).strip()
     if not code or not code.isascii() or not code.isprintable() or " " in code:
-        raise CredentialError("the code must be a single word, as the server shows it: run the command again and copy it whole")
+        raise CredentialError("the code must be a single word, as the server shows it", "run the command again and copy it whole")
     return code
 
 

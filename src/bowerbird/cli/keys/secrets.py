@@ -26,7 +26,7 @@ def read_secret(provider: str, kind: str, *, from_stdin: bool) -> dict[str, str]
     if given or from_stdin:
         return complete_secret(given, provider, kind, _ways(choices))
     if not sys.stdin.isatty():
-        raise CredentialError(f"no secret was given; {needed_fields(choices)}{_ways(choices)}")
+        raise CredentialError("no secret was given", f"{needed_fields(choices)}{_ways(choices)}", code="needs_credential")
     return {name: _prompt(name) for name in choices[0]}
 
 
@@ -49,7 +49,7 @@ def _parse(source: TextIO, choices: Fields) -> dict[str, str]:
         return {choices[0][0]: lines[0]}
     if not all("=" in line for line in lines):
         raise CredentialError(
-            f"standard input must hold lines of field=value, or one JSON object; {needed_fields(choices)}{_ways(choices)}"
+            "standard input must hold lines of field=value, or one JSON object", f"{needed_fields(choices)}{_ways(choices)}"
         )
     return {name.strip(): value.strip() for name, _, value in (line.partition("=") for line in lines)}
 
@@ -59,7 +59,9 @@ def _parse_json(text: str) -> dict[str, str]:
         values = json.loads(text)
     except ValueError:
         # Not `from error`: its message could quote the secret.
-        raise CredentialError("standard input begins like JSON but is not; write one object of field names and texts") from None
+        raise CredentialError(
+            "standard input begins like JSON but is not", "write one object of field names and texts", code="file_unreadable"
+        ) from None
     if not all(isinstance(value, str) for value in values.values()):
         raise CredentialError("every field of the JSON object on standard input must be text")
     return dict(values)

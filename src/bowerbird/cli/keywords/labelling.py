@@ -25,7 +25,9 @@ def labels_in(file: Path, tagger: str) -> list[Label]:
         with file.open(encoding="utf-8", newline="") as lines:
             return list(_labels(csv.DictReader(lines), file, tagger))
     except FileNotFoundError:
-        raise UserError(f"File not found: {file}. --labels takes a CSV file with the columns term and label.") from None
+        raise UserError(
+            f"File not found: {file}. --labels takes a CSV file with the columns term and label.", code="file_not_found"
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"Cannot read the labels in {file}: {error}") from None
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from bowerbird.cli.live.run import Run
 from bowerbird.cli.screens.amounts import numbers, post_counts
 from bowerbird.cli.screens.amounts.money import spent_lines
 from bowerbird.cli.screens.output import Output
-from bowerbird.crawl.process.endings import NOTHING_LEFT
+from bowerbird.crawl.process.endings import EXHAUSTED, NOTHING_LEFT
 from bowerbird.flows.flow import Size
 from bowerbird.model import CrawlState
 from bowerbird.model.command_lines import command_line
@@ -41,8 +43,8 @@ def show_report(output: Output, run: Run, step: Step, place: str) -> None:
 
 def _headline(run: Run) -> str:
     """What is the case: nothing left, or ended as told although something waits."""
-    reason, waiting = run.ending.reason or "as asked", run.last.waiting
-    if run.ending.state != CrawlState.FINISHED or reason.startswith(NOTHING_LEFT):
+    reason, waiting = str(run.ending.reason) or "as asked", run.last.waiting
+    if run.ending.state != CrawlState.FINISHED or run.ending.reason.code in EXHAUSTED:
         return f"{run.ending.state.capitalize()}: {reason}."
     rest = f"; {numbers.many(waiting, 'question')} still {_wait(waiting)} to be asked" if waiting else ""
     return f"Ended as told: {reason}{rest}."
@@ -55,7 +57,7 @@ def _wait(count: int) -> str:
 def report_values(run: Run) -> dict[str, Any]:
     """The summary for machines."""
     values = {name: value for name, value in as_values(run.last).items() if name not in ("doing", "left")}
-    ending = {"state": run.ending.state, "reason": run.ending.reason, "was_interrupted": run.was_interrupted}
+    ending = {"state": run.ending.state, "reason": msgspec.to_builtins(run.ending.reason), "was_interrupted": run.was_interrupted}
     seeds = {
         "seeds_not_found": run.not_found,
         "seeds_closed": run.closed,
@@ -91,7 +93,7 @@ def _troubles(run: Run) -> list[str]:
 
 def _nothing(run: Run) -> str:
     """Why a crawl that did not fail has nothing, as far as it is known."""
-    if run.ending.reason != NOTHING_LEFT:
+    if run.ending.reason.code != NOTHING_LEFT:
         return "was found before it ended"
     if run.last.given_up:
         return "was found: some questions were given up, the others answered with nothing new"

@@ -17,7 +17,8 @@ from bowerbird.cli.live.dump import write_dump
 from bowerbird.cli.live.view import View
 from bowerbird.cli.live.watcher import Watcher
 from bowerbird.crawl.life import registry
-from bowerbird.crawl.process.endings import NOTHING_LEFT, Ending
+from bowerbird.crawl.process.endings import NO_SEED_FOUND, NOTHING_LEFT, Ending
+from bowerbird.errors import Failure
 from bowerbird.model import CrawlState, PostFate, Subject
 from bowerbird.ports import Clock
 from bowerbird.reports.counting.counts import Count
@@ -135,14 +136,15 @@ async def run_shown(crawl: Crawl, outside: Outside, view: View, *, enough: Enoug
 
 async def failed_by_seeds(crawl: Crawl, ending: Ending) -> Ending:
     """A crawl that ended with nothing because none of its seeds is to be seen has failed, and says why."""
-    has_given_up = ending.reason == _HOPELESS
+    has_given_up = ending.reason.code == NO_SEED_FOUND
     if not (has_given_up or ending.state == CrawlState.FINISHED) or crawl.tally.size().items or _is_about_posts(crawl):
         return ending
     if not (why := await hopeless(crawl.database, crawl.plan.name)):
         return ending
-    reason = why if has_given_up or ending.reason == NOTHING_LEFT else f"{ending.reason}; {why}"
+    is_all = has_given_up or (ending.reason.code == NOTHING_LEFT and not crawl.tally.not_offered)
+    reason = Failure(NO_SEED_FOUND, why if is_all else f"{ending.reason.problem}; {why}")
     await crawl.process.abandon(reason)
-    return Ending(CrawlState.FAILED, reason)
+    return Ending.failed(reason)
 
 
 async def end_in_vain(crawl: Crawl, watcher: Watcher, clock: Clock) -> None:
@@ -150,7 +152,7 @@ async def end_in_vain(crawl: Crawl, watcher: Watcher, clock: Clock) -> None:
     healthy."""
     while crawl.plan.streams or _is_about_posts(crawl) or not await _is_vain(crawl, watcher):
         await clock.sleep_until(clock.now() + _DOUBT_EVERY)
-    crawl.process.end(_HOPELESS)
+    crawl.process.end(_HOPELESS, NO_SEED_FOUND)
 
 
 async def _is_vain(crawl: Crawl, watcher: Watcher) -> bool:

@@ -186,7 +186,7 @@ class Watcher:
         service, (since, said) = next(iter(tally.down.items()))
         again = min((at for at in (tally.window_opens, tally.next_due) if at is not None and at > now), default=None)
         wait = f"tried again in {numbers.span(again - now)}" if again is not None else "being tried again"
-        return f"{service} does not answer, for {numbers.span(now - since)} ({_short(said)}); {wait}"
+        return f"{service} does not answer, for {numbers.span(now - since)} ({said or 'silence'}); {wait}"
 
     def _is_settled(self) -> bool:
         """Whether nothing waits, as far as the last look tells: what ended after it may have added something."""
@@ -216,12 +216,6 @@ class Watcher:
 
 
 _WAITING = (TaskState.WAITING, TaskState.LEASED)
-
-
-def _short(said: str) -> str:
-    """What came instead of an answer, without the details that a library adds."""
-    # Whom it cannot be reached at is said before it.
-    return (said.rpartition(": ")[2] if said.startswith("cannot reach ") else said.partition(": ")[0]) or "silence"
 
 
 def _with(size: Size, questions: int) -> Size:

@@ -128,9 +128,11 @@ def labels_in(file: Path, who: str) -> list[tuple[str, str, str]]:
         with file.open(encoding="utf-8", newline="") as lines:
             return list(_read(csv.DictReader(lines), file, who))
     except FileNotFoundError:
-        raise UserError(f"there is no file {file}; --labels names a CSV with the columns id or handle, and label") from None
+        raise UserError(
+            f"there is no file {file}", "--labels names a CSV with the columns id or handle, and label", code="file_not_found"
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"the labels in {file} cannot be read: {error}") from None
+        raise UserError(f"the labels in {file} cannot be read: {error}", code="file_unreadable") from None
 
 
 def _read(reader: csv.DictReader[str], file: Path, who: str) -> Iterator[tuple[str, str, str]]:

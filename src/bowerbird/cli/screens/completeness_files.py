@@ -30,12 +30,12 @@ class CompletenessFile:
 
     def __init__(self, path: Path) -> None:
         if path.suffix not in (".csv", ".jsonl"):
-            raise UserError(f"cannot tell the format of {path}: name it .csv or .jsonl")
+            raise UserError(f"cannot tell the format of {path}", "name it .csv or .jsonl", code="unknown_format")
         self._is_csv = path.suffix == ".csv"
         try:
             self._file = path.open("x", encoding="utf-8", newline="")
         except OSError as error:
-            raise UserError(f"cannot write {path}: {error.strerror}") from error
+            raise UserError(f"cannot write {path}: {error.strerror}", code="file_unwritable") from error
         self._csv = csv.DictWriter(self._file, _COLUMNS, extrasaction="ignore")
         if self._is_csv:
             self._csv.writeheader()

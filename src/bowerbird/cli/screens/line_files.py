@@ -19,15 +19,17 @@ class LineFile:
 
     def __init__(self, path: Path, columns: Sequence[str]) -> None:
         if path.suffix not in _ENDINGS:
-            raise UserError(f"cannot tell the format of {path}: name it .csv, .jsonl or .txt")
+            raise UserError(f"cannot tell the format of {path}", "name it .csv, .jsonl or .txt", code="unknown_format")
         self._ending = path.suffix
         self._first = columns[0]
         try:
             self._file = path.open("x", encoding="utf-8", newline="")
         except FileExistsError:
-            raise UserError(f"{path} exists already; choose another name, or move it away: nothing is overwritten") from None
+            raise UserError(
+                f"{path} exists already", "choose another name, or move it away: nothing is overwritten", code="already_exists"
+            ) from None
         except OSError as error:
-            raise UserError(f"cannot write {path}: {error.strerror}") from error
+            raise UserError(f"cannot write {path}: {error.strerror}", code="file_unwritable") from error
         self._csv = csv.DictWriter(self._file, columns, extrasaction="ignore")
         if self._ending == ".csv":
             self._csv.writeheader()

@@ -15,7 +15,7 @@ from bowerbird.cli.screens.output import Output
 from bowerbird.cli.screens.sample_page import show_sample
 from bowerbird.cli.which import NamedStore
 from bowerbird.crawl.access.how_to_add import renew_line
-from bowerbird.crawl.process.endings import NOTHING_LEFT
+from bowerbird.crawl.process.endings import EXHAUSTED
 from bowerbird.crawl.process.workers.running import Member
 from bowerbird.crawl.work.bookkeeping import SURVEY
 from bowerbird.limits.budget import is_budget
@@ -96,7 +96,7 @@ def _show_crawl(output: Output, page: StatusPage, crawl: CrawlReport) -> None:
 def _state(crawl: CrawlReport, processes: list[Member]) -> str:
     if processes or crawl.state not in (CrawlState.RUNNING, CrawlState.PAUSED):
         asked = f", asked to be {crawl.wanted}" if processes and crawl.wanted != crawl.state else ""
-        is_told = crawl.state == CrawlState.FINISHED and bool(crawl.reason) and not (crawl.reason or "").startswith(NOTHING_LEFT)
+        is_told = crawl.state == CrawlState.FINISHED and crawl.reason is not None and crawl.reason.code not in EXHAUSTED
         return ("ended as told" if is_told else crawl.state) + asked + (f": {crawl.reason}" if crawl.reason else "")
     return "no process runs it, though none said goodbye (killed?); nothing is lost"
 

@@ -117,8 +117,11 @@ def _unknown(name: str, service: Service, vault: Vault) -> CredentialError:
     line = add_line(service.provider, USUAL_KIND, service.base, name)
     other = next((each.provider for each in vault.credentials() if each.name == name), None)
     if other is None:
-        return CredentialError(f"the vault has no {service.provider} credential called {name!r}; add it with: {line}")
+        return CredentialError(
+            f"the vault has no {service.provider} credential called {name!r}", f"add it with: {line}", code="unknown_credential"
+        )
     return CredentialError(
-        f"{name!r} is a credential for {other}, and {service.name} speaks {service.provider}; name one of its own in the crawl "
-        f"file, or {how_to_add(service, [USUAL_KIND], names_in(vault))}"
+        f"{name!r} is a credential for {other}, and {service.name} speaks {service.provider}",
+        f"name one of its own in the crawl file, or {how_to_add(service, [USUAL_KIND], names_in(vault))}",
+        code="credential_of_other_server",
     )

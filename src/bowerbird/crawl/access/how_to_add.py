@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from itertools import count
 
-from bowerbird.errors import CredentialError
+from bowerbird.errors import CredentialError, Failure
 from bowerbird.model import TRAITS, Credential, Service, origin
 
 NOBODY = "none"
@@ -42,21 +42,24 @@ def how_to_add(service: Service, takers: Sequence[str], taken: Collection[str]) 
     """The command that adds a credential of the first of these kinds; `taken`: the names that the vault has already."""
     kind = next(each for each in takers if each != NOBODY)
     if (login := login_at(service.provider, service.base)) != service.base:
-        place = f'write base = "{login}" (or your own server) in the crawl file'
-        return f"{place} and add one with: {add_line(service.provider, kind, login, free_name(taken))}"
+        place = f"use the server {login} (or your own) instead of {service.base}"
+        return f"{place}, and add one with: {add_line(service.provider, kind, login, free_name(taken))}"
     return f"add one with: {add_line(service.provider, kind, service.base, free_name(taken))}"
 
 
-def wanting(service: Service, takers: Sequence[str], taken: Collection[str]) -> str:
+def wanting(service: Service, takers: Sequence[str], taken: Collection[str]) -> Failure:
     """Why a facet cannot be asked that only these kinds of credential may ask, and what to do."""
     what = " or ".join(TRAITS[service.provider].credential_names.get(kind, _KINDS[kind]) for kind in takers if kind != NOBODY)
-    return f"that takes {what}, and there is none for {service.base}; {how_to_add(service, takers, taken)}"
+    problem = f"that takes {what}, and there is none for {service.base}"
+    return Failure("needs_credential", problem, how_to_add(service, takers, taken))
 
 
 def wrong_kind(service: Service, only: str, kinds: Sequence[str], taken: Collection[str]) -> CredentialError:
     """What is said where every credential there is, or none, is of a kind that may not ask this."""
     return CredentialError(
-        f"{service.name}: {only} with a credential of kind {' or '.join(kinds)}; {how_to_add(service, kinds, taken)}"
+        f"{service.name}: {only} with a credential of kind {' or '.join(kinds)}",
+        how_to_add(service, kinds, taken),
+        code="needs_credential",
     )
 
 

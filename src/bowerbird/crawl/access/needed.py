@@ -18,7 +18,7 @@ def channel_of(planned: StreamPlan, speaks: Provider) -> Channel:
 
 def listening(speaks: Provider) -> Provider:
     if not speaks.channels:
-        raise UserError(f"{speaks.name} has no streams; take [[streams]] out of the crawl file")
+        raise UserError(f"{speaks.name} has no streams", "take [[streams]] out of the crawl file", code="unsupported")
     return speaks
 
 

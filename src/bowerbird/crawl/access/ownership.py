@@ -17,7 +17,9 @@ def check_belongs(credential: Credential, address: str) -> None:
 def unbound(credential: Credential) -> CredentialError:
     return CredentialError(
         f"nobody has said which server the {credential.provider} credential {credential.name!r} belongs to, so it is sent to "
-        f"none; say it with: bowerbird credentials bind {credential.name} --server URL, where URL is the server that gave it out"
+        "none",
+        f"say it with: bowerbird credentials bind {credential.name} --server URL, where URL is the server that gave it out",
+        code="credential_of_other_server",
     )
 
 
@@ -25,11 +27,14 @@ def foreign(credential: Credential, address: str) -> CredentialError:
     place = origin(address)
     if not place:
         return CredentialError(
-            f"the credential {credential.name!r} is not sent to {address[:80]!r}, which is not a plain address of a server; "
-            "write it as https://host, and names of other scripts in their form xn--…"
+            f"the credential {credential.name!r} is not sent to {address[:80]!r}, which is not a plain address of a server",
+            "write it as https://host, and names of other scripts in their form xn--…",
+            code="credential_of_other_server",
         )
+    servers = " ".join(f"--server {each}" for each in dict.fromkeys((*credential.servers, place)))
     return CredentialError(
-        f"the credential {credential.name!r} belongs to {' and '.join(credential.home)} and is not sent to {place}; name one of "
-        f"that server's own, or none. Only if {place} itself may know it: bowerbird credentials bind {credential.name} "
-        + " ".join(f"--server {each}" for each in dict.fromkeys((*credential.servers, place)))
+        f"the credential {credential.name!r} belongs to {' and '.join(credential.home)} and is not sent to {place}",
+        f"name one of that server's own, or none. Only if {place} itself may know it: bowerbird credentials bind "
+        f"{credential.name} {servers}",
+        code="credential_of_other_server",
     )

@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 from bowerbird.crawl.access.credentials import Asking
 from bowerbird.crawl.access.how_to_add import wanting
+from bowerbird.errors import Failure
 from bowerbird.flows.files.sections.stream_plans import StreamPlan
 from bowerbird.flows.flow import Flow
 from bowerbird.model import ServerInfo, Service
 from bowerbird.ports import Part
 from bowerbird.providers.base import Provider
 
+NOT_OFFERED = "not_offered"
+INCOMPLETE = "incomplete"
 P = TypeVar("P", bound=Provider)
 
 
-class Served(Generic[P]):
-    """What one server takes of a crawl. What it does not take is added to `notes` in sentences for the user."""
+class Note(Struct, frozen=True):
+    """What a service does not do for a crawl, for the user to know."""
 
-    def __init__(self, plain: P, service: Service, flavour: ServerInfo | None, notes: list[str]) -> None:
+    service: str
+    failure: Failure
+
+    def __str__(self) -> str:
+        return f"{self.service}: {self.failure}"
+
+
+class Served(Generic[P]):
+    """What one server takes of a crawl. What it does not take is added to `notes` for the user."""
+
+    def __init__(self, plain: P, service: Service, flavour: ServerInfo | None, notes: list[Note]) -> None:
         """`plain`: the provider as the network has it; `flavour`: None on networks whose servers are all alike."""
         self._plain = plain
         self._service = service
@@ -33,12 +47,12 @@ class Served(Generic[P]):
         speaks = self._plain
         return speaks.for_server(self.flavour) if self.flavour else speaks
 
-    def lost(self, flow: Flow, asking: Asking) -> dict[str, str]:
-        """The facets of the flow that would be asked in vain, each with the reason in words: the server does not have them, or
+    def lost(self, flow: Flow, asking: Asking) -> dict[str, Failure]:
+        """The facets of the flow that would be asked in vain, each with the reason: the server does not have them, or
         not for whom the crawl asks as."""
         flow = flow.among(self._plain.facets)
         lacking = self._lacks()
-        found = {use.name: lacking[use.name] for use in flow.facets if use.name in lacking}
+        found = {use.name: Failure(NOT_OFFERED, lacking[use.name]) for use in flow.facets if use.name in lacking}
         speaks = self.provider
         for use in flow.facets:
             takers = tuple(kind for kind, table in speaks.tables.items() if use.name in table)
@@ -46,14 +60,19 @@ class Served(Generic[P]):
                 found[use.name] = wanting(self._service, takers, asking.taken)
         return found
 
-    def note(self, flow: Flow, lost: Mapping[str, str]) -> Flow:
-        """The flow without these facets, with a sentence for each, and for what brings less than one might expect."""
-        name, flow = self._service.name, flow.among(self._plain.facets).without(lost.keys())
-        self._notes += [_without(name, facet, *_parted(why)) for facet, why in lost.items()]
+    def note(self, flow: Flow, lost: Mapping[str, Failure]) -> Flow:
+        """The flow without these facets, with a note for each, and for what brings less than one might expect."""
+        flow = flow.among(self._plain.facets).without(lost.keys())
+        for facet, why in lost.items():
+            self._add(why.within(f"cannot be asked for {facet}: {why.problem}. It is left out there"))
         if self.flavour is not None:
             used = {use.name for use in flow.facets}
-            self._notes += [f"{name}: {caution}." for caution in self._plain.warnings(self.flavour, used)]
+            for caution in self._plain.warnings(self.flavour, used):
+                self._add(Failure(INCOMPLETE, f"{caution}."))
         return flow
+
+    def _add(self, failure: Failure) -> None:
+        self._notes.append(Note(self._service.name, failure))
 
     def _lacks(self) -> Mapping[str, str]:
         speaks = self._plain
@@ -70,20 +89,9 @@ class Served(Generic[P]):
 
     def _mute(self, planned: StreamPlan, why: str) -> Part:
         name = planned.subscription.name or planned.subscription.channel
-        words = f"the stream {name} of {self._service.name} cannot be heard: {why}"
-        self._notes.append(f"{words[0].upper()}{words[1:]}.")
-        return Part(name=f"{self._service.name}/{name}", run=_nothing, failure=partial(str, words))
-
-
-def _parted(why: str) -> tuple[str, str]:
-    """The reason, and what to do about it, if anything can be done."""
-    reason, _, advice = why.partition("; ")
-    return reason, advice
-
-
-def _without(service: str, facet: str, why: str, advice: str) -> str:
-    left = f"{service} cannot be asked for {facet}: {why}. It is left out there"
-    return f"{left}; {advice}." if advice else f"{left}."
+        self._add(Failure(NOT_OFFERED, f"the stream {name} cannot be heard: {why}."))
+        failure = Failure(NOT_OFFERED, f"the stream {name} of {self._service.name} cannot be heard: {why}")
+        return Part(name=f"{self._service.name}/{name}", run=_nothing, failure=lambda: failure)
 
 
 async def _nothing() -> None:

@@ -63,15 +63,20 @@ class Signer:
             return secret
         if provider.needs_login(secret) and origin(place.base) != origin(service.base):
             raise CredentialError(
-                f"the session of {credential!r} was opened at {service.base} and is not sent to {place.base}; "
-                "take the credential away from what is asked there"
+                f"the session of {credential!r} was opened at {service.base} and is not sent to {place.base}",
+                "take the credential away from what is asked there",
+                code="credential_of_other_server",
             )
         return provider.sign(request, secret)
 
     def _owner(self, name: str) -> Credential:
         found = next((each for each in self._vault.credentials() if each.name == name), None)
         if found is None:
-            raise CredentialError(f"the credential {name!r} was taken out of the vault while it was in use; add it again")
+            raise CredentialError(
+                f"the credential {name!r} was taken out of the vault while it was in use",
+                "add it again",
+                code="unknown_credential",
+            )
         return found
 
     async def _secret(self, owner: Credential, provider: Provider, service: Service) -> Secret | Answer:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import Enum
 
+from bowerbird.errors import Failure
 from bowerbird.model import Backoff, Outcome, Page, Placement, Progress, Setback, Settled, Task, Visit
 from bowerbird.ports import Ranker
 
@@ -14,6 +15,9 @@ MOST_WORDLESS = 8
 """An answer without a word that may mean an absence is waited for less long: nothing is taken for gone by giving up."""
 RETRIES = Backoff(first=timedelta(seconds=2), most=timedelta(minutes=10))
 """After an outage nobody should wait long."""
+
+
+_MOST_WORDS = 500
 
 
 class Verdict(Enum):
@@ -95,7 +99,7 @@ def settled(visit: Visit, page: Page, verdict: Verdict, ranker: Ranker) -> Settl
         )
     attempts = task.attempts + 1
     later = Placement(task.priority, now + retry_delay(task.attempts), task.memory)
-    failure = f"{page.outcome}: {page.detail}"[:500] if verdict is Verdict.GIVEN_UP else None
+    failure = failure_of(page) if verdict is Verdict.GIVEN_UP else None
     return Settled(
         task=task,
         progress=progress,
@@ -107,10 +111,15 @@ def settled(visit: Visit, page: Page, verdict: Verdict, ranker: Ranker) -> Settl
     )
 
 
+def failure_of(page: Page) -> Failure:
+    """Why a task is given up after this page: the outcome, and what the server said."""
+    return Failure(page.outcome, page.detail).clipped(_MOST_WORDS)
+
+
 def set_back(task: Task, why: str, now: datetime) -> Setback:
     """A task whose answer broke our own code: tried again like one whose answer is unreadable, and given up like one."""
     is_hopeless = task.attempts + 1 >= MOST_ATTEMPTS
-    return Setback(task, now + retry_delay(task.attempts), why[:500] if is_hopeless else None)
+    return Setback(task, now + retry_delay(task.attempts), Failure("fault", why).clipped(_MOST_WORDS) if is_hopeless else None)
 
 
 def part_to_ask(tasks: Sequence[Task], most: int) -> tuple[list[Task], list[Task]]:

@@ -43,7 +43,7 @@ class ControlState(Struct, frozen=True):
     def told(cls, state: str, wanted: str) -> ControlState:
         """As a form sends it back; raises `UserError` for what is no state."""
         if unknown := {state, wanted} - {"", *CrawlState}:
-            raise UserError(f"{min(unknown)!r:.20} is no state of a crawl; look again")
+            raise UserError(f"{min(unknown)!r:.20} is no state of a crawl", "look again", code="unknown_name")
         return cls(CrawlState(state) if state else None, CrawlState(wanted) if wanted else None)
 
     def leads_to(self, now: ControlState) -> bool:
@@ -53,6 +53,8 @@ class ControlState(Struct, frozen=True):
 
 class Changed(UserError):
     """The crawl has changed since the user looked at it. Nothing was done."""
+
+    default_code = "changed_meanwhile"
 
 
 class Wishes(Struct, frozen=True):
@@ -91,7 +93,7 @@ async def ask_for(tx: Transaction, name: str, part: Part | None, wanted: CrawlSt
     """Writes down what is wanted of a crawl or of a part of it; raises `UserError` for what is not there."""
     row = await tx.fetch_one(_CRAWL, name)
     if row is None:
-        raise UserError(f"there is no crawl called {name!r}")
+        raise UserError(f"there is no crawl called {name!r}", code="unknown_crawl")
     if part is None:
         await registry.set_wanted(tx, row["crawl"], wanted, now)
         return
@@ -99,7 +101,9 @@ async def ask_for(tx: Transaction, name: str, part: Part | None, wanted: CrawlSt
     rows = await (tx.fetch(_FACETS, row["crawl"]) if of_facet else tx.fetch(_LABELS, name))
     known = dict.fromkeys(str(each["name"]) for each in rows)
     if part.name not in known:
-        raise UserError(f"{name} has no {part.kind} called {part.name!r}; there are: {', '.join(known) or 'none'}")
+        raise UserError(
+            f"{name} has no {part.kind} called {part.name!r}", f"there are: {', '.join(known) or 'none'}", code="unknown_name"
+        )
     await wish(tx, row["crawl"], part.kind, part.name, wanted, now)
 
 
@@ -109,7 +113,11 @@ async def check_unchanged(tx: Transaction, name: str, part: Part | None, seen: C
     if now is not None and not seen.leads_to(now):
         what = f"{part.shown} of {name}" if part else name
         is_wished = "" if now.state == now.wanted else f", and asked to be {now.wanted}"
-        raise Changed(f"{what} was {seen.state} when you looked, and is {now.state}{is_wished} now: nothing was done. Look again")
+        raise Changed(
+            f"{what} was {seen.state} when you looked, and is {now.state}{is_wished} now: nothing was done.",
+            "Look again",
+            code="changed_meanwhile",
+        )
 
 
 async def wish(tx: Transaction, crawl: int, kind: Kind, name: str, wanted: CrawlState, now: datetime) -> None:

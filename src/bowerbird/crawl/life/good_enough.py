@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
-from bowerbird.crawl.process.endings import Ending
+from bowerbird.crawl.process.endings import GOOD_ENOUGH, Ending
 from bowerbird.crawl.process.tally import Tally
-from bowerbird.model import CrawlState
 from bowerbird.ports import Clock, Part
 
 _EVERY = timedelta(minutes=1)
@@ -35,7 +34,7 @@ class Judging:
                 continue
             judged_at = calls
             if reason := await self._enough():
-                self._end(Ending(CrawlState.FINISHED, reason))
+                self._end(Ending.finished(GOOD_ENOUGH, reason))
                 return
 
 

@@ -16,7 +16,7 @@ from bowerbird.crawl.process.workers.enrolment import Enrolment
 from bowerbird.crawl.work.bookkeeping import Bookkeeping
 from bowerbird.crawl.work.lanes import ServedLanes
 from bowerbird.crawl.work.targets import Targets
-from bowerbird.errors import BowerbirdError, Busy, DiskFull
+from bowerbird.errors import BowerbirdError, Busy, DiskFull, Failure
 from bowerbird.flows.flow import Size
 from bowerbird.model import Arrival, CrawlState
 
@@ -24,7 +24,7 @@ _CHUNK = 10_000
 _WOKEN = "this process was silent for so long that others took over what it held; it goes on as a new worker"
 
 
-ASKED_TO_STOP = "asked to stop"
+ASKED_TO_STOP = Failure("stopped", "asked to stop")
 _DELETE_SAMPLES = "delete from keyword_samples where crawl = ?"
 _DELETE_PROBES = "update keyword_probes set found = null where crawl = ? and found is not null"
 
@@ -54,8 +54,8 @@ class Look(Struct, frozen=True):
     """What a process sees when it looks up from its work."""
 
     is_paused: bool
-    stop: str
-    """Why it has to stop; empty: it goes on."""
+    stop: Failure | None
+    """Why it has to stop; None: it goes on."""
     size: Size
     """What the crawl has brought so far, by whomever."""
     troubles: Sequence[str] = ()
@@ -125,7 +125,7 @@ class Life:
         self._lanes.hold(wishes.paused_facets)
         self._targets.wake()
         is_stopped = row.wanted == CrawlState.STOPPED or wishes.is_stopped
-        stop = ASKED_TO_STOP if is_stopped else OUTDATED if is_outdated else ""
+        stop = ASKED_TO_STOP if is_stopped else OUTDATED if is_outdated else None
         return Look(is_paused or wishes.is_paused, stop, row.size, [*freed, *(each.words for each in woken)], made)
 
     async def note(self, part: str, words: str) -> None:
@@ -134,7 +134,7 @@ class Life:
             async with self._books.database.transaction() as tx:
                 await registry.note_error(tx, self._books.crawl, part, None, None, words, self._books.clock.now())
 
-    async def finish(self, state: CrawlState, reason: str) -> None:
+    async def finish(self, state: CrawlState, reason: Failure) -> None:
         """Gives back everything and takes leave; where nobody else works on the crawl, it has ended."""
         books, me = self._books, self._me.number()
         async with books.database.transaction() as tx:
@@ -149,7 +149,7 @@ class Life:
                     await tx.execute(_DELETE_SAMPLES, books.crawl)
                     await tx.execute(_DELETE_PROBES, books.crawl)
 
-    async def fail(self, reason: str) -> None:
+    async def fail(self, reason: Failure) -> None:
         """Says that the crawl has failed, if our own database lets us."""
         # It just refused; if it still does, the next start finds a dead worker and says the same.
         with suppress(BowerbirdError):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from bowerbird.clock import to_micros
 from bowerbird.crawl.access.how_to_add import NOBODY, USUAL_KIND
+from bowerbird.errors import Failure, joined
 from bowerbird.flows.flow import WALKS, Flow
 from bowerbird.model import Facet
 from bowerbird.ports import Transaction
@@ -50,12 +51,13 @@ async def mark(tx: Transaction, crawl: int, me: Enrolment, waiting: Mapping[int,
     await tx.execute_many(_CLEAR, [(lane,) for lane in known if lane not in waiting])
     if await me.is_lone(tx, now):
         for number, lane in waiting.items():
-            await mark_lane(tx, number, lane.left_out, now)
+            if lane.left_out is not None:
+                await mark_lane(tx, number, lane.left_out, now)
 
 
-async def mark_lane(tx: Transaction, lane: int, why: str, now: datetime) -> None:
-    why = why[:_MOST_WORDS]
-    await tx.execute(_MARK, why, to_micros(now), why, lane)
+async def mark_lane(tx: Transaction, lane: int, why: Failure, now: datetime) -> None:
+    stored = why.clipped(_MOST_WORDS).to_json()
+    await tx.execute(_MARK, stored, to_micros(now), stored, lane)
 
 
 async def is_asked_by_others(tx: Transaction, lane: int, call: int) -> bool:
@@ -76,29 +78,24 @@ def main_facets(facets: Iterable[Facet]) -> frozenset[str]:
     return frozenset(posts or lists or [facet.name for facet in facets])
 
 
-def barred(lanes: Sequence[Lane], reasons: Mapping[int, str]) -> str:
-    """Why a crawl of these lanes could not do what it is there for, as a sentence with what to do; empty: it could.
+def barred(lanes: Sequence[Lane], reasons: Mapping[int, Failure]) -> Failure | None:
+    """Why a crawl of these lanes could not do what it is there for, and what to do; None: it could.
 
     `reasons`: by lane why it is not asked.
     """
     wanted = main_facets([lane.facet for lane in lanes])
     main = [lane for lane in lanes if lane.facet.name in wanted]
     if not main or any(lane.lane not in reasons for lane in main):
-        return ""
-    by_reason: dict[str, list[str]] = {}
+        return None
+    by_reason: dict[Failure, list[str]] = {}
     for lane in main:
         by_reason.setdefault(reasons[lane.lane], []).append(f"{lane.facet.name} of {lane.service.name}")
-    return "; ".join(_barred(names, *_parted(why)) for why, names in by_reason.items())
+    return joined(_barred(names, why) for why, names in by_reason.items())
 
 
-def _barred(names: Sequence[str], why: str, advice: str) -> str:
-    asked = f"{' and '.join(names)} could not be asked for ({why})"
-    return f"{asked}; {advice}, and start again: what waits is asked then" if advice else asked
-
-
-def _parted(why: str) -> tuple[str, str]:
-    reason, _, advice = why.partition("; ")
-    return reason, advice
+def _barred(names: Sequence[str], why: Failure) -> Failure:
+    asked = f"{' and '.join(names)} could not be asked for ({why.problem})"
+    return Failure(why.code, asked, f"{why.advice}, and start again: what waits is asked then" if why.advice else "")
 
 
 def takers(lane: Lane) -> list[str]:

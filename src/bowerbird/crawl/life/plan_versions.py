@@ -16,13 +16,17 @@ from msgspec import Struct, structs
 
 from bowerbird.clock import to_micros
 from bowerbird.crawl.process.workers.enrolment import Enrolment
-from bowerbird.errors import UserError
+from bowerbird.errors import Failure, UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.flows.files.sections.seed_list import SeedList
 from bowerbird.flows.flow import Edge
 from bowerbird.ports import Transaction
 
-OUTDATED = "the plan of the crawl was changed by another process: start again with the crawl file as it is now"
+OUTDATED = Failure(
+    "plan_outdated",
+    "the plan of the crawl was changed by another process",
+    "start again with the crawl file as it is now",
+)
 _MOST_TOLD = 12
 _OWN = ("credentials", "dollars")
 """Each worker's own, and each run's."""
@@ -153,15 +157,17 @@ async def joined(tx: Transaction, crawl: str, store: str) -> CrawlPlan:
     row = await tx.fetch_one(_WHOLE, crawl)
     if row is None or row["whole"] is None:
         raise UserError(
-            f"the plan of the crawl {crawl} is not in the database yet: start the crawl once with its file, "
-            "`bowerbird crawl FILE`, with this version of bowerbird"
+            f"the plan of the crawl {crawl} is not in the database yet",
+            "start the crawl once with its file, `bowerbird crawl FILE`, with this version of bowerbird",
+            code="unknown_crawl",
         )
     try:
         plan = msgspec.json.decode(row["whole"], type=CrawlPlan)
     except msgspec.ValidationError as error:
         raise UserError(
-            f"the plan of the crawl {crawl} was written by another version of bowerbird and cannot be read ({error}): upgrade "
-            "this one, or start the crawl once with its file and this version"
+            f"the plan of the crawl {crawl} was written by another version of bowerbird and cannot be read ({error})",
+            "upgrade this one, or start the crawl once with its file and this version",
+            code="wrong_version",
         ) from None
     services = tuple(structs.replace(each, limits=_in_spans(each.limits)) for each in plan.services)
     return structs.replace(plan, store=store, services=services, is_joined=True)
@@ -202,16 +208,17 @@ async def _agree(tx: Transaction, plan: CrawlPlan, crawl: int, me: Enrolment, no
         return
     may_change = applies if applies is not None else await me.is_lone(tx, now)
     if known is not None and not may_change:
-        raise UserError(refusal(plan.name, changes, "--apply"))
+        raise refusal(plan.name, changes, "--apply")
     me.plan = known.version + 1 if known is not None else 1
     await tx.execute(_ADD, crawl, me.plan, msgspec.json.encode(new).decode(), to_micros(now))
     await tx.execute(_SET, me.plan, crawl)
 
 
-def refusal(crawl: str, changes: Sequence[str], command: str, others: str = "") -> str:
-    """Why a crawl is not started, what differs, and what to do."""
-    return (
-        f"the crawl {crawl} follows another plan than its file says now:\n{told(changes)}\n"
+def refusal(crawl: str, changes: Sequence[str], command: str, others: str = "") -> UserError:
+    """Return the error for a crawl file that differs from the plan that its crawl follows."""
+    return UserError(
+        f"the crawl {crawl} follows another plan than its file says now:\n{told(changes)}\n",
         f"Apply the changed file with {command}: what was collected stays, and the change is kept with its time{others}. "
-        "Or put the file back as it was"
+        "Or put the file back as it was",
+        code="plan_changed",
     )

@@ -12,7 +12,7 @@ from bowerbird import __version__
 from bowerbird.clock import to_micros
 from bowerbird.crawl.life.moved_service import mend
 from bowerbird.crawl.process.workers.identity import Process, myself, runs
-from bowerbird.errors import UserError
+from bowerbird.errors import Failure, UserError, stored_failure
 from bowerbird.flows.flow import Size
 from bowerbird.model import CrawlState, CredentialState, Service
 from bowerbird.ports import Row, Transaction
@@ -34,7 +34,7 @@ class CrawlRow(Struct, frozen=True):
     name: str
     state: CrawlState
     wanted: CrawlState
-    reason: str | None
+    reason: Failure | None
     calls: int
     items: int
     users: int
@@ -74,8 +74,8 @@ async def enrol_service(tx: Transaction, service: Service, network: str) -> int:
     other = await tx.fetch_one(_ALIKE, service.provider, service.base, service.name)
     if other is not None:
         raise UserError(
-            f"this store knows {service.base} as the service {other['name']!r}, and counts its limits under that name: "
-            f'write name = "{other["name"]}" beside its base in the crawl file'
+            f"this store knows {service.base} as the service {other['name']!r}, and counts its limits under that name",
+            f'write name = "{other["name"]}" beside its base in the crawl file',
         )
     row = await tx.fetch_one(
         "insert into services (name, provider, network, base) values (?, ?, ?, ?) "
@@ -194,9 +194,10 @@ async def read_crawl(tx: Transaction, crawl: int) -> CrawlRow:
     return _crawl_row(row)
 
 
-async def set_state(tx: Transaction, crawl: int, state: CrawlState, reason: str | None, now: datetime) -> None:
+async def set_state(tx: Transaction, crawl: int, state: CrawlState, reason: Failure | None, now: datetime) -> None:
+    stored = None if reason is None else reason.to_json()
     await tx.execute(
-        "update crawls set state = ?, reason = ?, updated_at = ? where crawl = ?", state, reason, to_micros(now), crawl
+        "update crawls set state = ?, reason = ?, updated_at = ? where crawl = ?", state, stored, to_micros(now), crawl
     )
 
 
@@ -215,7 +216,8 @@ def _crawl_row(row: Row | None) -> CrawlRow:
     if row is None:
         raise LookupError("the crawl's row is gone from the database")
     states = {field: CrawlState(row[field]) for field in ("state", "wanted")}
-    return CrawlRow(**{field: row[field] for field in CrawlRow.__struct_fields__} | states)
+    reason = stored_failure(row["reason"])
+    return CrawlRow(**{field: row[field] for field in CrawlRow.__struct_fields__} | states | {"reason": reason})
 
 
 def _number(row: Row | None, column: str) -> int:

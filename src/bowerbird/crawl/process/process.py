@@ -8,13 +8,13 @@ from contextlib import suppress
 from datetime import timedelta
 
 from bowerbird.crawl.life.life import ASKED_TO_STOP, Life
-from bowerbird.crawl.process.endings import Ending
+from bowerbird.crawl.process.endings import BROKEN, STOPPED, Ending
 from bowerbird.crawl.process.remarks import Remarks
 from bowerbird.crawl.process.restarts import keep_running
 from bowerbird.crawl.process.stop_rules import StopRules
 from bowerbird.crawl.process.supervisor import Supervisor, crash_words
 from bowerbird.crawl.process.worker import Worker
-from bowerbird.errors import BowerbirdError, Busy, DiskFull, UserError
+from bowerbird.errors import BowerbirdError, Busy, DiskFull, Failure, UserError, failure_of
 from bowerbird.flows.flow import Size
 from bowerbird.model import Arrival, CrawlState
 
@@ -29,11 +29,20 @@ class _BrokenOff(Exception):
     """The loop of calls was silent for so long that it is to begin again."""
 
 
+Prevented = Callable[[], Failure | None]
+"""Why a crawl could not do what it is there for, if it could not."""
+
+
 class Process:
     """Runs one crawl here, as one of those that may work on it."""
 
     def __init__(
-        self, life: Life, worker: Worker, rules: StopRules, remarks: Remarks, prevented: Callable[[], str] = str
+        self,
+        life: Life,
+        worker: Worker,
+        rules: StopRules,
+        remarks: Remarks,
+        prevented: Callable[[], Failure | None] = lambda: None,
     ) -> None:
         """`prevented`: why the crawl could not do what it is there for, if it could not."""
         self._life = life
@@ -53,7 +62,7 @@ class Process:
         try:
             await self._begin(seeds)
         except UserError as error:
-            await self._life.finish(CrawlState.FAILED, str(error))
+            await self._life.finish(CrawlState.FAILED, error.failure)
             raise
         watcher = asyncio.create_task(self._watch(watch_every), name="watch")
         for part in self._rules.parts:
@@ -64,7 +73,7 @@ class Process:
             if ending.state == CrawlState.FINISHED:
                 await self._supervisor.finish(_PATIENCE, self._is_enough, self._rules.last_moment())
         except Exception as error:
-            await self._life.fail(str(error) or type(error).__name__)
+            await self._life.fail(failure_of(error))
             raise
         finally:
             await self._supervisor.end(_PATIENCE)
@@ -75,17 +84,17 @@ class Process:
         for ended in [part.ended for part in self._rules.parts if part.ended is not None]:
             # It is over, whatever somebody makes of that. Before we take leave: who has left may claim nothing.
             with suppress(Exception):
-                await ended(ending.state, ending.reason)
+                await ended(ending.state, str(ending.reason))
         await self._life.finish(ending.state, ending.reason)
         return ending
 
-    async def abandon(self, reason: str) -> None:
+    async def abandon(self, reason: Failure) -> None:
         """Ends the crawl before it has begun."""
         await self._life.finish(CrawlState.FAILED, reason)
 
-    def end(self, reason: str) -> None:
+    def end(self, why: str, code: str = STOPPED) -> None:
         """Asks for an orderly end: what is in flight comes home first."""
-        self._end(Ending(CrawlState.STOPPED, reason))
+        self._end(Ending.stopped(why, code))
 
     def _end(self, ending: Ending) -> None:
         self._is_enough.set()
@@ -107,7 +116,7 @@ class Process:
                 await part.prepare()
         await self._life.add_seeds(seeds)
         if begun.is_stopped:
-            self.end(ASKED_TO_STOP)
+            self._end(Ending(CrawlState.STOPPED, ASKED_TO_STOP))
 
     def _pause(self, is_paused: bool) -> None:
         self._worker.pause(is_paused)
@@ -151,11 +160,12 @@ class Process:
             except (Busy, DiskFull) as error:
                 self._remarks.refused(str(error))
             except BowerbirdError as error:
-                self._end(Ending(CrawlState.FAILED, str(error)))
+                self._end(Ending.failed(error.failure))
                 return
             except Exception as error:
                 # Without a watcher there is no heartbeat and no way to stop it: better to end in order.
-                self._end(Ending(CrawlState.FAILED, f"the watch over the crawl broke: {type(error).__name__}: {error}"))
+                words = f"the watch over the crawl broke: {type(error).__name__}: {error}"
+                self._end(Ending.failed(Failure(BROKEN, words)))
                 return
 
     async def _look(self) -> None:
@@ -165,7 +175,7 @@ class Process:
         for words in (*self._remarks.written(seen.remarks), *seen.troubles):
             tally.blocked(words, self._clock.now())
         self._pause(seen.is_paused)
-        if seen.stop:
+        if seen.stop is not None:
             self._end(Ending(CrawlState.STOPPED, seen.stop))
         # Other workers' calls count too.
         tally.elsewhere = _minus(seen.size, tally.size(in_all=False))

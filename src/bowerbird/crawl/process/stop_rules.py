@@ -7,8 +7,9 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct, structs
 
-from bowerbird.crawl.process.endings import Ending
+from bowerbird.crawl.process.endings import NOTHING_ANSWERED, PART_FAILED, Ending
 from bowerbird.crawl.process.tally import Tally
+from bowerbird.errors import Failure
 from bowerbird.flows.flow import Stop
 from bowerbird.model import CrawlState, Outcome
 from bowerbird.ports import Clock, Part
@@ -69,25 +70,31 @@ class StopRules:
             return self.clock.now() + _LONGEST_REST
         return self.tally.started_at + self._stop.duration - self.tally.ran_before
 
-    def judged(self, ending: Ending, prevented: Callable[[], str]) -> Ending:
+    def judged(self, ending: Ending, prevented: Callable[[], Failure | None]) -> Ending:
         """The ending with what parts never managed to do and what servers do not offer; a crawl that brought nothing because of
         it has failed. `prevented`: why the crawl could not do what it is there for, if it could not."""
         tally, parts = self.tally, self.parts
         if ending.state == CrawlState.FINISHED and not tally.size(in_all=False).posts and (why := prevented()):
-            return Ending(CrawlState.FAILED, why)
-        failures = [part.failure() for part in parts if part.failure is not None]
+            return Ending.failed(why)
+        failures = [failure for part in parts if part.failure is not None and (failure := part.failure()) is not None]
         lacking, is_barren = tally.not_offered, self._is_barren(ending)
-        if not any(failures) and not lacking and not is_barren:
+        if not failures and not lacking and not is_barren:
             return ending
-        is_unheard = any(failures) and all(failures) and not tally.size(in_all=False).items
+        able = [part for part in parts if part.failure is not None]
+        is_unheard = bool(failures) and len(failures) == len(able) and not tally.size(in_all=False).items
         is_refused = any(part.is_refused() for part in parts if part.is_refused is not None)
         is_unanswered = bool(lacking) and not tally.by_outcome[Outcome.OK]
-        reason = "; ".join(filter(None, (ending.reason, *lacking, *failures)))
+        code, advice = ending.reason.code, "; ".join(filter(None, (each.advice for each in (*lacking, *failures))))
+        problem = "; ".join(filter(None, (ending.reason.problem, *(each.problem for each in (*lacking, *failures)))))
         if is_barren and not is_unanswered:
-            reason += f"; nothing was answered at all, the last time: {tally.trouble}"
-        if is_unanswered:
-            reason += "; nothing else was answered: ask for something else, or ask another server (`bowerbird doctor` says which)"
-        return Ending(CrawlState.FAILED if is_unheard or is_refused or is_unanswered or is_barren else ending.state, reason)
+            code, problem = NOTHING_ANSWERED, f"{problem}; nothing was answered at all, the last time: {tally.trouble}"
+        elif is_unanswered:
+            code, problem = NOTHING_ANSWERED, f"{problem}; nothing else was answered"
+            advice = "ask for something else, or ask another server (`bowerbird doctor` says which)"
+        elif is_unheard or is_refused:
+            code = failures[0].code if failures else PART_FAILED
+        is_failed = is_unheard or is_refused or is_unanswered or is_barren
+        return Ending(CrawlState.FAILED if is_failed else ending.state, Failure(code, problem, advice or ending.reason.advice))
 
     def _is_barren(self, ending: Ending) -> bool:
         """Whether everything was asked, some of it given up, and not one question answered, be it by "there is no such thing"."""

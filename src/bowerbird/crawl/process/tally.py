@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from msgspec import structs
 
+from bowerbird.errors import Failure
 from bowerbird.flows.flow import Size
 from bowerbird.model import CallReport, Outcome
 from bowerbird.model.wording import told
@@ -39,7 +40,7 @@ class Tally:
         self.left_alone = 0
         """Seeds that asked not to be collected."""
         self.first_left_alone: tuple[str, ...] = ()
-        self.not_offered: list[str] = []
+        self.not_offered: list[Failure] = []
         """What servers turned out not to offer, each as a sentence."""
         self.by_facet: Counter[str] = Counter()
         self.items_by_facet: Counter[str] = Counter()

@@ -7,14 +7,16 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import TypeVar
 
+from msgspec import structs
+
 from bowerbird.crawl.access.signing import Caller
-from bowerbird.crawl.process.endings import GIVEN_UP, NOTHING_LEFT, STUCK, Ending
+from bowerbird.crawl.process.endings import BUDGET_SPENT, LIMIT_REACHED, NOTHING_LEFT, SOME_GIVEN_UP, Ending
 from bowerbird.crawl.process.patience import patiently
 from bowerbird.crawl.process.stop_rules import StopRules
 from bowerbird.crawl.process.supervisor import fault_words
 from bowerbird.crawl.process.tally import Tally
 from bowerbird.errors import BowerbirdError, Busy, DiskFull, Fenced
-from bowerbird.model import CrawlState, Due, Later, Lease, Leased, Loss, Nothing
+from bowerbird.model import Due, Later, Lease, Leased, Loss, Nothing
 from bowerbird.ports import Clock, WorkSource
 
 T = TypeVar("T")
@@ -71,7 +73,7 @@ class Worker:
             raise
         if self._trouble is not None:
             raise self._trouble
-        return self._ending or Ending(CrawlState.STOPPED, "")
+        return self._ending or Ending.stopped("")
 
     async def _loop(self, slots: int, rules: StopRules) -> None:
         while self._ending is None and self._trouble is None:
@@ -82,7 +84,7 @@ class Worker:
                 self._moved_at, self._has_moved = self._clock.now(), False
             in_flight = sum(not call.done() for call in self._calls)
             if reason := rules.enough(in_flight):
-                self.end(Ending(CrawlState.FINISHED, reason))
+                self.end(Ending.finished(LIMIT_REACHED, reason))
             elif len(self._calls) >= slots or self._is_paused:
                 await self._changed.wait()
             elif (until := rules.held_until(in_flight)) is not None:
@@ -207,15 +209,18 @@ class Worker:
     def _over(self, until: datetime | None, due: Due, rules: StopRules) -> Ending | None:
         """How the crawl ends when nothing is in flight and nothing may be asked before `until`; None when it goes on."""
         if reason := rules.exhausted(until, due.at):
-            return Ending(CrawlState.FINISHED, reason)
+            return Ending.finished(BUDGET_SPENT, reason)
         if until is not None or due.at is not None:
             return None
-        if due.stuck:
-            return Ending(CrawlState.FAILED, f"{due.stuck}; {STUCK}")
+        if due.stuck is not None:
+            advice = f"{due.stuck.advice}; then start again: what waits is asked then"
+            return Ending.failed(structs.replace(due.stuck, advice=advice))
         if not rules.ends_when_empty():
             return None
-        given_up = f"; {self._tally.given_up:,} targets {GIVEN_UP}"
-        return Ending(CrawlState.FINISHED, NOTHING_LEFT + (given_up if self._tally.given_up else ""))
+        if given_up := self._tally.given_up:
+            what = f"nothing is left to ask; {given_up:,} targets were given up, the next start tries them again"
+            return Ending.finished(SOME_GIVEN_UP, what)
+        return Ending.finished(NOTHING_LEFT, "nothing is left to ask")
 
     async def _patiently(self, work: Callable[[], Awaitable[T]]) -> T:
         return await patiently(work, self._clock, self._tally.blocked)

@@ -13,12 +13,14 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from bowerbird.crawl.seeding.homes import host_of
-from bowerbird.errors import UserError
+from bowerbird.errors import Failure, UserError
 from bowerbird.flows.files.sections.seed_list import Seed, is_text
 from bowerbird.flows.flow import Flow
 from bowerbird.model import NETWORKS, Facet, KeyForm, Service, Subject
 from bowerbird.providers.base import Provider
 
+BAD_SEEDS = "bad_seeds"
+OTHER_SERVER = "seed_of_other_server"
 _MOST_NAMED = 5
 
 
@@ -33,9 +35,9 @@ class Placed(NamedTuple):
 class Unaskable(UserError):
     """A seed is understood, but the facet that it belongs to cannot be asked."""
 
-    def __init__(self, text: str, service: str, facet: str, why: str) -> None:
-        self.reason = f"{service} cannot be asked for {facet}: {why}"
-        super().__init__(f"{text!r}: {self.reason}")
+    def __init__(self, text: str, service: str, facet: str, why: Failure) -> None:
+        self.reason = why.within(f"{service} cannot be asked for {facet}: {why.problem}")
+        super().__init__(f"{text!r}: {self.reason.problem}", why.advice, code=why.code)
 
 
 class ServiceSeeds(Struct, frozen=True):
@@ -44,7 +46,7 @@ class ServiceSeeds(Struct, frozen=True):
     service: Service
     provider: Provider
     facets: tuple[Facet, ...]
-    lost: Mapping[str, str] = {}
+    lost: Mapping[str, Failure] = {}
     """By facet: why it cannot be asked there."""
 
     def place(self, text: str) -> Placed:
@@ -62,7 +64,9 @@ class ServiceSeeds(Struct, frozen=True):
             if facet.name in self.lost:
                 raise Unaskable(text, self.service.name, facet.name, self.lost[facet.name])
             return Placed(self.service.name, facet.name, target)
-        raise problem or UserError(f"the flow takes no seeds on {self.service.name}, so {text!r} cannot be one")
+        raise problem or UserError(
+            f"the flow takes no seeds on {self.service.name}, so {text!r} cannot be one", code="unsupported"
+        )
 
     def _check_server(self, text: str, facet: Facet) -> None:
         """On networks of many servers the number in a post's address means something on that server alone."""
@@ -71,12 +75,14 @@ class ServiceSeeds(Struct, frozen=True):
         host = _host_in(text)
         if host and host != host_of(self.service):
             raise UserError(
-                f"{text!r} is a post on {host}, and this crawl asks {self.service.name}: add that server as another "
-                f"[[services]], or open the post on {host_of(self.service)} and write its address there"
+                f"{text!r} is a post on {host}, and this crawl asks {self.service.name}",
+                f"add that server as another [[services]], or open the post on {host_of(self.service)} and write its address "
+                "there",
+                code=OTHER_SERVER,
             )
 
 
-def plot(flow: Flow, service: Service, provider: Provider, lost: Mapping[str, str]) -> ServiceSeeds:
+def plot(flow: Flow, service: Service, provider: Provider, lost: Mapping[str, Failure]) -> ServiceSeeds:
     there = flow.among(provider.facets)
     return ServiceSeeds(service, provider, tuple(provider.facets[name] for name in there.seeds if name in provider.facets), lost)
 
@@ -90,7 +96,7 @@ class SeedMeanings(Struct, frozen=True):
         """What a person means; an address of another server of the crawl goes to that server."""
         if not is_text(text):
             shown = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-            raise UserError(f"{shown!r:.60} is not UTF-8 text; save the file as UTF-8")
+            raise UserError(f"{shown!r:.60} is not UTF-8 text", "save the file as UTF-8", code="file_unreadable")
         host = _host_in(text) if len(self.plots) > 1 else ""
         return next((each for each in self.plots if host and host_of(each.service) == host), self.plots[0]).place(text)
 
@@ -118,8 +124,10 @@ class UnusableSeeds:
         self.good = 0
         self.bad = 0
         self.first: list[str] = []
-        self._unaskable: dict[str, str] = {}
-        self._counts: Counter[str] = Counter()
+        self._only: Failure | None = None
+        """What is wrong with the one bad seed, while there is no other."""
+        self._unaskable: dict[Failure, str] = {}
+        self._counts: Counter[Failure] = Counter()
 
     def add(self, seed: Seed, error: UserError) -> None:
         if isinstance(error, Unaskable):
@@ -127,27 +135,36 @@ class UnusableSeeds:
             self._counts[error.reason] += 1
             return
         self.bad += 1
+        place = f"{seed.where}: " if seed.where else ""
+        self._only = error.failure.within(f"{place}{error.problem}") if self.bad == 1 else None
         if len(self.first) < _MOST_NAMED:
-            self.first.append(f"{seed.where}: {error}" if seed.where else str(error))
+            self.first.append(f"{place}{error}")
 
     @property
-    def unaskable(self) -> list[str]:
-        """What cannot be asked although it is understood, each as a sentence."""
-        return [f"nothing can be asked about {self._asked(reason)}: {reason}" for reason in self._unaskable]
+    def unaskable(self) -> list[Failure]:
+        """What cannot be asked although it is understood."""
+        about = "nothing can be asked about"
+        return [reason.within(f"{about} {self._asked(reason)}: {reason.problem}") for reason in self._unaskable]
 
-    def _asked(self, reason: str) -> str:
+    def _asked(self, reason: Failure) -> str:
         more = self._counts[reason] - 1
         return repr(self._unaskable[reason]) + (f" and {more:,} more seed{'s' * (more != 1)}" if more else "")
 
     def check(self, *, skips_bad: bool = False) -> None:
         """Raises `UserError` that names what is wrong; `skips_bad`: bad ones are borne as long as there are others."""
         if self._unaskable:
-            raise UserError("\n  ".join(self.unaskable))
+            several = self.unaskable
+            if len(several) == 1:
+                raise UserError(several[0].problem, several[0].advice, code=several[0].code)
+            raise UserError("\n  ".join(map(str, several)), code=several[0].code)
         if self.bad and not skips_bad:
-            advice = ["to go on without them, start the crawl with --skip-bad"] if self.good else []
-            raise UserError("\n  ".join([*self.first, *self._more(), *advice]))
+            advice = "to go on without them, add --skip-bad" if self.good else ""
+            if self._only is not None and not self.good:
+                raise UserError(self._only.problem, self._only.advice, code=self._only.code)
+            lines = "\n  ".join([*self.first, *self._more()])
+            raise UserError(f"{lines}\n" if advice else lines, advice, code=BAD_SEEDS)
         if self.bad and not self.good:
-            raise UserError("\n  ".join(["not one of the seeds can be understood:", *self.first, *self._more()]))
+            raise UserError("\n  ".join(["not one of the seeds can be understood:", *self.first, *self._more()]), code=BAD_SEEDS)
 
     def _more(self) -> list[str]:
         rest = self.bad - len(self.first)

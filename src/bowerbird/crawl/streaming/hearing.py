@@ -33,5 +33,7 @@ class Hearing(Struct, frozen=True):
     def transport(self) -> StreamTransport:
         carried = self.signer.transport
         if not isinstance(carried, StreamTransport):
-            raise UserError("this transport cannot hold a connection open, so the crawl's streams cannot be heard")
+            raise UserError(
+                "this transport cannot hold a connection open, so the crawl's streams cannot be heard", code="unsupported"
+            )
         return carried

@@ -18,7 +18,7 @@ from bowerbird.crawl.streaming.retuning import BOTH_LINES, SAME_LINE, Retuner
 from bowerbird.crawl.streaming.stream import Stream
 from bowerbird.crawl.streaming.stream_calls import StreamLog
 from bowerbird.crawl.streaming.waits import PAUSED, REFUSED, RETUNED, STOPPED, Pause, Trouble, Waits, parting, trouble_of
-from bowerbird.errors import Fenced
+from bowerbird.errors import Failure, Fenced
 from bowerbird.model import Call, Ended, Heard, NoticeKind, Outcome, Reason, StreamState, Subscription
 from bowerbird.model.wording import told
 from bowerbird.ports import Part
@@ -85,9 +85,11 @@ class Streamer:
             is_refused=self.is_refused,
         )
 
-    def failure(self) -> str:
+    def failure(self) -> Failure | None:
         """Why no connection ever was open, if one was tried."""
-        return f"{self._stream.name} never connected: {self._refusal}" if self._refusal and not self._has_connected else ""
+        if self._has_connected or not self._refusal:
+            return None
+        return Failure("stream_refused", f"{self._stream.name} never connected: {self._refusal}")
 
     def is_refused(self) -> bool:
         """Whether the service refuses to open it in a way that only a human can change, and never opened it."""

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from bowerbird.crawl.answers.long_lists import LongLists, as_ranked
 from bowerbird.crawl.work.scheduler import Scheduler
+from bowerbird.errors import Failure
 from bowerbird.model import Ask, Charge, Draw, Facet, Lease, Progress, Service, Settled, Task, Turn
 from bowerbird.ports import Links, Neighbourhood, Ranker, Seeder, Sieve
 from bowerbird.providers.base import Provider
@@ -40,7 +41,7 @@ class Lane(Struct, frozen=True, kw_only=True):
     """For a ranker of candidates: who is around them."""
     sieve: Sieve | None = None
     """Chooses what is saved of its pages; None: everything."""
-    left_out: str = ""
+    left_out: Failure | None = None
     """Why it is not asked in this run, and what to do; what is led to it waits."""
 
     def draws(self, is_paged: bool, now: datetime) -> Sequence[Draw]:

@@ -92,13 +92,15 @@ def _prepared(target: Path) -> Path:
     """Where the copy grows until it is whole: a name of its own, since others may be copying to the same place."""
     _check_free(target)
     if not target.parent.is_dir():
-        raise StoreError(f"the folder {target.parent} for {target.name} does not exist: create it first")
+        raise StoreError(f"the folder {target.parent} for {target.name} does not exist", "create it first", code="file_not_found")
     return target.with_name(f"{target.name}.{uuid4().hex[:12]}.unfinished")
 
 
 def _check_free(target: Path) -> None:
     if target.exists():
-        raise StoreError(f"{target} exists already; choose another name, or move it away: nothing is overwritten")
+        raise StoreError(
+            f"{target} exists already", "choose another name, or move it away: nothing is overwritten", code="already_exists"
+        )
 
 
 def _remove(unfinished: Path) -> None:
@@ -135,14 +137,14 @@ def _from_sqlite(where: str, target: Path, unwanted: Event) -> None:
         source.execute("vacuum into ?", (str(target),))
     except (module.Error, OSError) as error:
         advice = "Is there room on the disk?" if os.access(Path(where).parent, os.W_OK) else what_to_check(where)
-        raise StoreError(f"cannot copy {where} to {target}: {error}. {advice}") from error
+        raise StoreError(f"cannot copy {where} to {target}: {error}.", advice, code="file_unwritable") from error
     finally:
         source.close()
 
 
 def _reading(path: Path) -> Any:
     if not path.is_file():
-        raise StoreError(f"there is no database {path}")
+        raise StoreError(f"there is no database {path}", code="database_not_found")
     return sqlite_module().connect(
         f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=60, check_same_thread=False
     )
@@ -155,12 +157,12 @@ def _checked(path: Path, unwanted: Event) -> int:
     try:
         verdict = copy.execute("pragma integrity_check(1)").fetchone()[0]
         if verdict != "ok":
-            raise StoreError(f"the backup {path} is damaged ({verdict}); take another")
+            raise StoreError(f"the backup {path} is damaged ({verdict})", "take another", code="file_damaged")
         tables = _tables(copy)
         check_version(copy.execute("select max(version) from schema_version").fetchone()[0], str(path))
         return sum(copy.execute(f"select count(*) from {table}").fetchone()[0] for table in tables)
     except module.Error as error:
-        raise StoreError(f"{path} cannot be read as a backup: {error}") from error
+        raise StoreError(f"{path} cannot be read as a backup: {error}", code="file_damaged") from error
     finally:
         copy.close()
 
@@ -170,7 +172,7 @@ def _tables(connection: Any) -> list[str]:
     rows = connection.execute("select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by rowid")
     names = [str(row[0]) for row in rows]
     if "crawls" not in names:
-        raise StoreError("this is no bowerbird store: it has no crawls")
+        raise StoreError("this is no bowerbird store: it has no crawls", code="not_a_store")
     return names
 
 
@@ -217,7 +219,9 @@ async def _connected(where: str) -> Any:
         return await asyncpg.connect(where)
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
         words = without_password(where, str(error))
-        raise StoreError(f"cannot reach PostgreSQL: {words}. Does it run, and are user, password and database right?") from error
+        raise StoreError(
+            f"cannot reach PostgreSQL: {words}.", "Does it run, and are user, password and database right?"
+        ) from error
 
 
 async def _check_version(connection: Any) -> None:
@@ -297,7 +301,7 @@ async def _into_postgres(source: Any, where: str, clock: Clock, said: Said) -> N
 
 async def _fill(connection: Any, source: Any, said: Said) -> None:
     if await connection.fetchval("select count(*) from crawls"):
-        raise StoreError("the PostgreSQL database holds crawls already; restore into an empty one")
+        raise StoreError("the PostgreSQL database holds crawls already", "restore into an empty one", code="already_exists")
     # What only SQLite needs has no place there, but for the numbers that nobody may get again.
     there = {row["tablename"] for row in await connection.fetch(_THERE)} - {"schema_version"}
     given = dict(zip(("users", "posts"), source.execute("select users, posts from highest_numbers").fetchone(), strict=True))

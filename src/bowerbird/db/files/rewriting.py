@@ -71,8 +71,8 @@ def _rewrite_sqlite(path: Path) -> None:
         _put_back(module, copy, store)
     except (module.Error, OSError) as error:
         raise StoreError(
-            f"cannot rewrite {path}: {error}. Nothing is changed. Nobody may use it meanwhile, and it needs twice its size of "
-            "free space."
+            f"cannot rewrite {path}: {error}. Nothing is changed.",
+            "Nobody may use it meanwhile, and it needs twice its size of free space.",
         ) from error
     finally:
         store.close()
@@ -121,5 +121,5 @@ async def _rewrite_postgres(where: str) -> None:
             await connection.close()
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         raise StoreError(
-            f"PostgreSQL could not rewrite the store: {error}. Nothing is lost; run it again when there is room on its disk."
+            f"PostgreSQL could not rewrite the store: {error}. Nothing is lost", "run it again when there is room on its disk."
         ) from error

@@ -216,9 +216,9 @@ def _translated(connection: Any) -> Iterator[None]:
         yield
     except asyncpg.OutOfMemoryError as error:
         hint = "Raise max_locks_per_transaction in its settings, give it more memory, or let fewer workers save at once."
-        raise DiskFull(f"PostgreSQL has no room for what it must remember: {error}. {hint}") from error
+        raise DiskFull(f"PostgreSQL has no room for what it must remember: {error}.", hint) from error
     except _DISK as error:
-        raise DiskFull(f"PostgreSQL cannot write: {error}. Free some space on its disk.") from error
+        raise DiskFull(f"PostgreSQL cannot write: {error}.", "Free some space on its disk.") from error
     except _BUSY as error:
         raise Busy(f"PostgreSQL did not answer: {error}") from error
     except asyncpg.OutdatedSchemaCacheError as error:

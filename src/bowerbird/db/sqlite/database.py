@@ -99,7 +99,7 @@ class SqliteDatabase:
                 create_private(Path(where))
             database = cls(where, clock, module, waits_for_disk=waits_for_disk)
         except (module.Error, OSError) as error:
-            raise StoreError(f"cannot open the database {public(where)}: {error}. {what_to_check(where)}") from error
+            raise StoreError(f"cannot open the database {public(where)}: {error}.", what_to_check(where)) from error
         if where != ":memory:":
             # Only now: what is no database is somebody else's business.
             make_private(Path(where))
@@ -298,13 +298,16 @@ class SqliteDatabase:
         if self._found() != self._file:
             # The open file has no name any more: whatever is still written to it is lost when it is closed.
             raise StoreError(
-                f"the database {self._where} was deleted or replaced while it was open, and nothing can be kept. "
-                "Put the file back (`bowerbird restore` makes one of a backup) and start again"
+                f"the database {self._where} was deleted or replaced while it was open, and nothing can be kept.",
+                "Put the file back (`bowerbird restore` makes one of a backup) and start again",
+                code="file_changed",
             )
         if not self._log.is_there():
             raise StoreError(
                 f"the log {self._log.path} of the database was deleted or replaced while it was open, and nothing more can be "
-                "kept. Start again: bowerbird goes on with what the database holds, and asks again for what only the log had"
+                "kept.",
+                "Start again: bowerbird goes on with what the database holds, and asks again for what only the log had",
+                code="file_changed",
             )
         failures, give_up = 0, self._clock.now() + _PATIENCE
         while True:
@@ -327,9 +330,9 @@ class SqliteDatabase:
         if "locked" in words or "busy" in words:
             return Busy(f"the database {self._where} is locked by another process")
         if "readonly" in words:
-            return DiskFull(f"the database {self._where}, or the disk it is on, can only be read. Make it writable again.")
+            return DiskFull(f"the database {self._where}, or the disk it is on, can only be read.", "Make it writable again.")
         if "full" in words or "disk I/O" in words or "unable to open" in words:
-            return DiskFull(f"the database {self._where} cannot be written: {words}. Free some space or check permissions.")
+            return DiskFull(f"the database {self._where} cannot be written: {words}.", "Free some space or check permissions.")
         return error
 
     async def time(self) -> datetime | None:

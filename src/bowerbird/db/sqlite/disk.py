@@ -101,8 +101,8 @@ class Disk:
         if error := synced.exception():
             # What a failed write has left on the disk nobody can tell, not even by trying again.
             self.failure = StoreError(
-                f"the disk did not keep what was written to {self._log.path}: {error}. Check the disk, then start again: "
-                "bowerbird goes on with whatever was kept"
+                f"the disk did not keep what was written to {self._log.path}: {error}.",
+                "Check the disk, then start again: bowerbird goes on with whatever was kept",
             )
         for durable, broken in written:
             let_go(durable, self.failure or broken)

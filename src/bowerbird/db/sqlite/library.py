@@ -40,12 +40,19 @@ def what_to_check(where: str) -> str:
 def check_place(where: str, module: Any) -> None:
     path = Path(where)
     if where.startswith("file:"):
-        raise StoreError(f"SQLite takes {where} for an address; give the database a name that does not begin with file:")
+        raise StoreError(
+            f"SQLite takes {where} for an address",
+            "give the database a name that does not begin with file:",
+            code="invalid_address",
+        )
     if module.sqlite_version_info < SAFE_VERSION:
         wanted = ".".join(map(str, SAFE_VERSION))
         raise StoreError(
-            f"SQLite {module.sqlite_version} can corrupt a database that is read while it is written; bowerbird needs {wanted} "
-            "or newer. Install it with: pip install pysqlite3"
+            f"SQLite {module.sqlite_version} can corrupt a database that is read while it is written",
+            f"bowerbird needs {wanted} or newer. Install it with: pip install pysqlite3",
+            code="package_missing",
         )
     if not path.parent.is_dir():
-        raise StoreError(f"the folder {path.parent} for the database {path.name} does not exist: create it first")
+        raise StoreError(
+            f"the folder {path.parent} for the database {path.name} does not exist", "create it first", code="file_not_found"
+        )

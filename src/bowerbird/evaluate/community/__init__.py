@@ -51,7 +51,7 @@ def evaluate_community(wish: Wish, folder: Path, say: Say = print) -> dict[str, 
     """The figures of both; `folder`: where descriptions and stores may be put."""
     for name in wish.only:
         if name not in FLOWS:
-            raise UserError(f"there is no order {name!r}; there are {', '.join(FLOWS)}")
+            raise UserError(f"there is no order {name!r}", f"there are {', '.join(FLOWS)}", code="unknown_name")
     names: Sequence[str] = wish.only or tuple(FLOWS)
     found = {name: _figures(name, wish, folder, say) for name in names}
     for name, each in found.items():
@@ -89,7 +89,9 @@ def _read(file: Path) -> Kept | None:
     except FileNotFoundError:
         return None
     except (OSError, msgspec.DecodeError) as error:
-        raise UserError(f"{file} holds no figures of a community: {error}; name another folder with --keep") from None
+        raise UserError(
+            f"{file} holds no figures of a community: {error}", "name another folder with --keep", code="file_damaged"
+        ) from None
 
 
 def _order(name: str, wish: Wish) -> Order:

@@ -79,7 +79,9 @@ def _alone(orders: Sequence[Order], jobs: int, say: Say) -> tuple[Written, dict[
 def _orders(wish: Wish) -> Iterator[Order]:
     unknown = [name for name in wish.policies if name not in SCENES]
     if unknown:
-        raise UserError(f"there is no policy {unknown[0]!r} to evaluate; choose among {', '.join(SCENES)}")
+        raise UserError(
+            f"there is no policy {unknown[0]!r} to evaluate", f"choose among {', '.join(SCENES)}", code="unknown_name"
+        )
     worlds = 1
     if wish.posting_times is None:
         accounts = wish.accounts or USUAL_ACCOUNTS

@@ -42,7 +42,7 @@ def recorded_world(recorded: Recorded, seed: int, days: float) -> WorldSettings:
     start = from_ms(-(-first // DAY) * DAY) + timedelta(days=warm)
     if start + timedelta(days=days) > from_ms(last):
         raise UserError(
-            f"the recorded times span {(last - first) / DAY:.0f} days; {warm + 1 + days:g} are needed: choose fewer --days"
+            f"the recorded times span {(last - first) / DAY:.0f} days; {warm + 1 + days:g} are needed", "choose fewer --days"
         )
     return WorldSettings(seed=seed, accounts=recorded.accounts, start=start, likes_per_post=0.0)
 
@@ -53,7 +53,9 @@ def _lines(path: Path) -> Iterator[tuple[str, int, bool]]:
         rows = csv.DictReader(file, delimiter=delimiter)
         missing = [name for name in _NEEDED if name not in (rows.fieldnames or ())]
         if missing:
-            raise UserError(f"{path}: there is no column {missing[0]!r}; the first line must name the columns")
+            raise UserError(
+                f"{path}: there is no column {missing[0]!r}", "the first line must name the columns", code="missing_value"
+            )
         for line, row in enumerate(rows, start=2):
             yield row["user_id"], _ms(row["time"], path, line), row.get("is_rt") == "1"
 
@@ -62,7 +64,7 @@ def _ms(text: str, path: Path, line: int) -> int:
     try:
         when = datetime.fromisoformat(text)
     except (TypeError, ValueError):
-        raise UserError(f"{path}, line {line}: {text!r} is no time; write it as 2021-01-31T12:00:00+00:00") from None
+        raise UserError(f"{path}, line {line}: {text!r} is no time", "write it as 2021-01-31T12:00:00+00:00") from None
     return to_ms(when if when.tzinfo is not None else when.replace(tzinfo=UTC))
 
 
@@ -76,4 +78,4 @@ def _opened(path: Path) -> Iterator[TextIO]:
             with path.open(encoding="utf-8", newline="") as text:
                 yield text
     except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} cannot be read: {error}") from error
+        raise UserError(f"{path} cannot be read: {error}", code="file_unreadable") from error

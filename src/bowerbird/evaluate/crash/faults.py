@@ -19,6 +19,7 @@ from bowerbird.app import open_crawl, vocabulary
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.crawl.process.endings import Ending
 from bowerbird.crawl.work.source import LocalWorkSource
+from bowerbird.errors import Failure
 from bowerbird.evaluate.crash.breaking import Breaker, BreakingTransport
 from bowerbird.evaluate.crash.inventory import Inventory, compare, take_inventory
 from bowerbird.evaluate.crash.scene import Scene
@@ -88,7 +89,7 @@ class FaultRounds:
                     async with asyncio.timeout(_PATIENCE.total_seconds()):
                         ending = await laboratory.run(crawl)
             except TimeoutError:
-                ending = Ending(CrawlState.FAILED, "it waits for itself")
+                ending = Ending.failed(Failure("deadlock", "it waits for itself"))
             if ending.state != CrawlState.FINISHED:
                 tally.wedged += 1
                 tally.note("wedged", f"{ending.state}: {ending.reason}")

@@ -108,7 +108,7 @@ async def _run(scene: Scene, clock: VirtualClock) -> Result:
                 flavour=scene.flavour,
                 flow=scene.flow if not scene.channel else f"{scene.flow} ({scene.channel})",
                 state=ending.state,
-                reason=ending.reason,
+                reason=str(ending.reason),
                 calls=tally.calls,
                 users=tally.users,
                 posts=tally.posts,

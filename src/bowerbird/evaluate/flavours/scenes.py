@@ -106,7 +106,7 @@ def all_scenes(only: Sequence[str] = (), flows: Sequence[str] = (), *, is_small:
     names, builtin = [name for names in FLAVOURS.values() for name in names], sorted(builtin_flows())
     for wanted, known, what in ((only, names, "flavour"), (flows, builtin, "built-in flow")):
         if unknown := [name for name in wanted if name not in known]:
-            raise UserError(f"there is no {what} {unknown[0]!r}; there are {', '.join(known)}")
+            raise UserError(f"there is no {what} {unknown[0]!r}", f"there are {', '.join(known)}", code="unknown_name")
     return [
         Scene(dialect=dialect, flavour=flavour, flow=flow, is_small=is_small, channel=channel)
         for dialect, flavours in FLAVOURS.items()

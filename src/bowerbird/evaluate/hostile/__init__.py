@@ -50,7 +50,11 @@ def evaluate_hostile(wish: Wish) -> dict[str, Any]:
     """Plays the scenes; the figures."""
     scenes = chosen(wish.only, wish.network, wish.is_short)
     if not scenes:
-        raise UserError(f"no scene is called {wish.only!r} on {wish.network or 'any network'}; leave --only or --network out")
+        raise UserError(
+            f"no scene is called {wish.only!r} on {wish.network or 'any network'}",
+            "leave --only or --network out",
+            code="unknown_name",
+        )
     began = RealClock()
     start = began.now()
     with start_postgres() if any(each.is_on_postgres for each in scenes) else nullcontext("") as server:

@@ -111,7 +111,9 @@ def evaluate_keywords(
 def _choose_recordings(data: Data, events: Sequence[str]) -> list[Recording]:
     if unknown := [name for name in events if name not in data.recordings]:
         known = ", ".join(data.recordings)
-        raise UserError(f"Unknown event {unknown[0]!r}. Choose one of {known}.")
+        raise UserError(
+            f"Unknown event {unknown[0]!r}.", f"Choose one of {known}.", code="unknown_name"
+        )
     return [data.recordings[name] for name in events or data.recordings]
 
 

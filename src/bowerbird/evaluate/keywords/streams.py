@@ -156,16 +156,19 @@ def read_data(folder: Path) -> Data:
     tables += sorted(folder.glob("events-crisisnlp/*.tsv"))
     if not tables:
         raise UserError(
-            f"No recorded events in {str(folder)!r}. Pass the folder that contains "
-            "events-crisislex-t6 and events-crisisnlp with --data."
+            f"No recorded events in {str(folder)!r}.",
+            "Pass the folder that contains events-crisislex-t6 and events-crisisnlp with --data.",
+            code="file_not_found",
         )
     unrelated = [
         post for post in read_ordinary_posts(folder) if Half.of(post.text) is Half.EVALUATION
     ]
     if not unrelated:
         raise UserError(
-            f"No ordinary posts in {str(folder)!r}. Pass the folder that contains "
-            "language-tweets-15, portuguese-br-tweets or portuguese-varieties with --data."
+            f"No ordinary posts in {str(folder)!r}.",
+            "Pass the folder that contains "
+            "language-tweets-15, portuguese-br-tweets or portuguese-varieties with --data.",
+            code="file_not_found",
         )
     return Data([_read_recording(table) for table in tables], unrelated)
 
@@ -217,7 +220,7 @@ def _read_recording(path: Path) -> Recording:
     if not any(is_event for _, _, is_event in posts):
         raise UserError(f"{path} contains no post that belongs to its event.")
     if name not in SEEDS:
-        raise UserError(f"No seeds for the recording {name}. Add them to SEEDS.")
+        raise UserError(f"No seeds for the recording {name}.", "Add them to SEEDS.")
     posts.sort()
     times, texts, labels = zip(*posts, strict=True)
     language = "spa" if name in _SPANISH else "eng"

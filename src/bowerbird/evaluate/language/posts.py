@@ -139,5 +139,5 @@ def _read_rows(folder: Path, name: Path, *, header: bool = True) -> Iterator[lis
 
 def _require_file(folder: Path, name: Path) -> Path:
     if not (folder / name).is_file():
-        raise UserError(f"Evaluation data not found: {folder / name}. Name its folder with --data.")
+        raise UserError(f"Evaluation data not found: {folder / name}.", "Name its folder with --data.", code="file_not_found")
     return folder / name

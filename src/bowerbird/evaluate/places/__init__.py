@@ -39,7 +39,7 @@ def evaluate_places(
 ) -> dict[str, Any]:
     """The figures; the folder holds `profile-locations` and `profiles-italian`; `most`: so many texts besides the labelled."""
     if not (folder / _LOCATIONS).is_file():
-        raise UserError(f"{folder} has no {_LOCATIONS}; name the folder that holds the evaluation data")
+        raise UserError(f"{folder} has no {_LOCATIONS}", "name the folder that holds the evaluation data", code="file_not_found")
     say("opening the index of places (the first time on a machine it is built)")
     resolver = open_resolver(load_settings().cache_folder)
     rows = list(_rows(folder / _LOCATIONS))

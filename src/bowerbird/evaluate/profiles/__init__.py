@@ -103,5 +103,5 @@ def _mean(countries: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
 
 def _needed(folder: Path, name: Path) -> Path:
     if not (folder / name).is_file():
-        raise UserError(f"{folder} has no {name}; name the folder that holds the evaluation data")
+        raise UserError(f"{folder} has no {name}", "name the folder that holds the evaluation data", code="file_not_found")
     return folder / name

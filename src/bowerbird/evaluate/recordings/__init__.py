@@ -60,7 +60,7 @@ class Tally(Struct):
 def evaluate_recordings(folder: Path) -> dict[str, Any]:
     """The figures of all recordings in a folder and below it."""
     if not folder.is_dir():
-        raise UserError(f"{folder} is not a folder: name one with recorded exchanges (*.json cassettes, *.jsonl stream events)")
+        raise UserError(f"{folder} is not a folder", "name one with recorded exchanges (*.json cassettes, *.jsonl stream events)")
     tally = Tally(streams=streamed(folder))
     for exchange in recorded(folder):
         _take(tally, exchange)

@@ -79,7 +79,9 @@ def _exchange(call: dict[str, Any], file: str) -> Exchange:
         )
     except (KeyError, TypeError, ValueError, OSError, zlib.error) as error:
         raise UserError(
-            f"{file} is not a cassette we can read ({type(error).__name__}: {error}): record it again, or take it out"
+            f"{file} is not a cassette we can read ({type(error).__name__}: {error})",
+            "record it again, or take it out",
+            code="file_damaged",
         ) from error
 
 

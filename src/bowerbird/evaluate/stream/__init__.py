@@ -49,7 +49,9 @@ def evaluate_stream(cuts: int, *, seed: int = 1, names: Sequence[str] = (), say:
     """Cuts each stream so many times; the figures."""
     unknown = [name for name in names if name not in {scene.name for scene in SCENES}]
     if unknown:
-        raise UserError(f"there is no stream {unknown[0]!r}; there are {', '.join(scene.name for scene in SCENES)}")
+        raise UserError(
+            f"there is no stream {unknown[0]!r}", f"there are {', '.join(scene.name for scene in SCENES)}", code="unknown_name"
+        )
     scenes = [scene for scene in SCENES if not names or scene.name in names]
     return asyncio.run(_evaluate(scenes, cuts, seed, say))
 
@@ -107,7 +109,8 @@ async def _scene(scene: Scene, cuts: int, chance: random.Random, clock: Clock) -
             except TimeoutError as error:
                 raise UserError(
                     f"{scene.name} was not through {cuts} cuts after {_PATIENCE.total_seconds():.0f} seconds: a stream stands "
-                    "still, or this machine has too much else to do. Run it again when it has less, or with fewer cuts (--cuts)"
+                    "still, or this machine has too much else to do.",
+                    "Run it again when it has less, or with fewer cuts (--cuts)",
                 ) from error
 
 

@@ -54,10 +54,11 @@ _KEYS: Mapping[str, frozenset[str]] = {
 }  # fmt: skip
 """What code looks things up by, or reads as a whole by its own rules: it comes from us, or the page would not be found."""
 _TABLES = "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by name"
+_FAILURE = "json_object('code', 'unreadable', 'problem', ?, 'advice', 'x')"
 _MORE = (
-    f"update lanes set left_out = ?, left_out_at = {WHEN} where lane = (select min(lane) from lanes)",
+    f"update lanes set left_out = {_FAILURE}, left_out_at = {WHEN} where lane = (select min(lane) from lanes)",
     "update calls set detail = ? where call < 5",
-    "update tasks set failure = ? where task < 5",
+    f"update tasks set failure = {_FAILURE} where task < 5",
     "update workers set label = ?",
     "update users set labels = json_array(?) where user_no % 2 = 0",
     "update posts set labels = json_array(?), links = json_array('javascript:alert(1)') where post_no % 2 = 0",

@@ -65,7 +65,9 @@ def published_files(export: Path) -> list[PublishedFile]:
     """The files of an export, as its manifests tell them; raises `UserError` where there is none."""
     manifests = sorted(export.glob("_*.manifest.json")) if export.is_dir() else [export.with_name(f"{export.name}.manifest.json")]
     if not manifests or not manifests[0].is_file():
-        raise UserError(f"{export} has no manifest: name a file or folder that `bowerbird export` has written")
+        raise UserError(
+            f"{export} has no manifest", "name a file or folder that `bowerbird export` has written", code="file_damaged"
+        )
     front = f"{export.name}/" if export.is_dir() else ""
     return [file for path in manifests for file in _told(path, front)]
 
@@ -74,7 +76,7 @@ def _told(path: Path, front: str) -> Iterator[PublishedFile]:
     try:
         manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
     except (OSError, msgspec.MsgspecError) as error:
-        raise UserError(f"{path} cannot be read as the manifest of an export: {error}") from None
+        raise UserError(f"{path} cannot be read as the manifest of an export: {error}", code="file_damaged") from None
     kind = _FORMATS.get(manifest.format, "application/octet-stream")
     for file in manifest.files:
         name = front + file.name

@@ -50,26 +50,32 @@ class Export:
         self._file = ManifestFile(self._folder, path.name)
         found = self._file.read()
         if found is None:
-            raise UserError(f"{path} is not there any more")
+            raise UserError(f"{path} is not there any more", code="file_not_found")
         self.manifest: Manifest = found
 
     def check(self, known: Known) -> None:
         """Raises `UserError` for exports that cannot be gone through, before anything is changed."""
         manifest, shown = self.manifest, self.path.name.removesuffix(_ENDING)
         if manifest.go_on is not None:
-            raise UserError(f"the export {shown} is not whole yet: run its command again, then this one")
+            raise UserError(f"the export {shown} is not whole yet", "run its command again, then this one", code="file_damaged")
         if manifest.what == "network":
-            raise UserError(f"{shown} is a graph, of which single people cannot be taken out: {_AGAIN}")
+            raise UserError(f"{shown} is a graph, of which single people cannot be taken out", _AGAIN, code="unsupported")
         if manifest.format == "xlsx":
-            raise UserError(f"{shown} is a workbook, which cannot be changed row by row: {_AGAIN}")
+            raise UserError(f"{shown} is a workbook, which cannot be changed row by row", _AGAIN, code="unsupported")
         if manifest.options.get("pseudonyms"):
-            raise UserError(f"{shown} has pseudonyms, by which nobody can be found who was forgotten: {_AGAIN}")
+            raise UserError(f"{shown} has pseudonyms, by which nobody can be found who was forgotten", _AGAIN, code="unsupported")
         if manifest.options.get("raw"):
-            raise UserError(f"{shown} holds payloads as the networks sent them, which do not tell what is gone: {_AGAIN}")
+            raise UserError(
+                f"{shown} holds payloads as the networks sent them, which do not tell what is gone",
+                _AGAIN,
+                code="unsupported",
+            )
         if manifest.format == "ids" and manifest.what == "media":
-            raise UserError(f"{shown} holds ids of pictures, which do not say whose they are: {_AGAIN}")
+            raise UserError(f"{shown} holds ids of pictures, which do not say whose they are", _AGAIN, code="unsupported")
         if manifest.what == "calls" and known.database is None:
-            raise UserError(f"{shown} is a log of calls, which only the store can read: name that with --store")
+            raise UserError(
+                f"{shown} is a log of calls, which only the store can read", "name that with --store", code="unsupported"
+            )
 
     async def apply(self, known: Known, wanted: Wanted, clock: Clock, said: Said) -> Cleaned:
         """Goes through every file; killed, the same command goes on. Files in which nothing changes are left alone."""
@@ -138,8 +144,9 @@ class Export:
     def _check_file(self, file: Finished) -> None:
         if self._sha256(file.name) != file.sha256:
             raise UserError(
-                f"{self.path.parent / file.name} was changed after it was exported (see the checksum in {self.path.name}): "
-                "put the exported file back, or go through it as it is with --yes"
+                f"{self.path.parent / file.name} was changed after it was exported (see the checksum in {self.path.name})",
+                "put the exported file back, or go through it as it is with --yes",
+                code="file_changed",
             )
 
     def _sha256(self, name: str) -> str:
@@ -149,7 +156,9 @@ class Export:
                 return file_digest(file, "sha256").hexdigest()
         except OSError as error:
             raise UserError(
-                f"cannot read {path}, which {self.path.name} tells of: {error.strerror}; put it back, or export again"
+                f"cannot read {path}, which {self.path.name} tells of: {error.strerror}",
+                "put it back, or export again",
+                code="file_unreadable",
             ) from error
 
     def _begin(self, known: Known, clock: Clock) -> None:
@@ -158,21 +167,24 @@ class Export:
         try:
             self._file.write(self.manifest)
         except UserError as error:
-            raise UserError(f"nothing was changed, the folder {self.path.parent} must be writable for it: {error}") from error
+            raise UserError(
+                f"nothing was changed, the folder {self.path.parent} must be writable for it: {error}", code="file_unwritable"
+            ) from error
 
 
 def find_exports(written: str) -> list[Export]:
     """The exports in a folder, or that of a file; raises `UserError` where there is none that can be gone through."""
     if written.startswith("s3://"):
-        raise UserError(f"{written} is in an object store, where files cannot be changed in place: {_AGAIN}")
+        raise UserError(f"{written} is in an object store, where files cannot be changed in place", _AGAIN, code="unsupported")
     path = Path(written)
     if path.suffix.lower() in _GRAPHS:
-        raise UserError(f"{written} is a graph, of which single people cannot be taken out: {_AGAIN}")
+        raise UserError(f"{written} is a graph, of which single people cannot be taken out", _AGAIN, code="unsupported")
     found = sorted(path.glob(f"*{_ENDING}")) if path.is_dir() else [_manifest_of(path)]
     if not found or not found[0].is_file():
         raise UserError(
-            f"{written} has no manifest ({_expected(path)}), and without it nobody knows what its files hold: "
-            "name a file or a folder that `bowerbird export` wrote, with its manifest; graphs are exported again"
+            f"{written} has no manifest ({_expected(path)}), and without it nobody knows what its files hold",
+            "name a file or a folder that `bowerbird export` wrote, with its manifest; graphs are exported again",
+            code="file_damaged",
         )
     return [Export(each) for each in found]
 

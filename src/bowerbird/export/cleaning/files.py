@@ -52,7 +52,9 @@ async def clean(path: Path, out: Out | None, judge: Judge, of: tuple[str, str, S
             return await _clean_parquet(path, out, judge)
         return await _clean_lines(path, out, judge, lines_of(format_, what, columns))
     except ValueError as error:
-        raise UserError(f"{path} cannot be read as its manifest says ({error}): export it again") from error
+        raise UserError(
+            f"{path} cannot be read as its manifest says ({error})", "export it again", code="file_damaged"
+        ) from error
 
 
 async def _clean_lines(path: Path, out: Out | None, judge: Judge, lines: Lines) -> Cleaned:

@@ -136,5 +136,5 @@ def lines_of(format_: str, what: str, columns: Sequence[str]) -> Lines:
     if format_ == "csv":
         return CsvLines(what, columns)
     if format_ not in ("jsonl", "ids"):
-        raise UserError(f"files of the format {format_} cannot be gone through: export them again")
+        raise UserError(f"files of the format {format_} cannot be gone through", "export them again", code="unsupported")
     return JsonLines() if format_ == "jsonl" else IdLines()

@@ -58,7 +58,7 @@ class OutFile:
             self.size += len(chunk)
         if self.size < at:
             self._file.close()
-            raise UserError(f"{self._path} is shorter than its manifest says; delete both and begin anew")
+            raise UserError(f"{self._path} is shorter than its manifest says", "delete both and begin anew", code="file_damaged")
         self._file.truncate()
 
     def write(self, content: Any) -> int:
@@ -211,7 +211,7 @@ class Bucket:
         try:
             self._copy(str(path), self._at(name), source_filesystem=self._local, destination_filesystem=self._fs)
         except OSError as error:
-            raise UserError(f"cannot write to {self.shown}: {error}") from error
+            raise UserError(f"cannot write to {self.shown}: {error}", code="file_unwritable") from error
         path.unlink()
 
     def reopen(self, name: str) -> None:
@@ -239,7 +239,9 @@ class Bucket:
         try:
             return bool(self._fs.get_file_info(self._at(name)).is_file)
         except OSError as error:
-            raise UserError(f"cannot read {self.shown}: {error}. Are the bucket, its address and the keys right?") from error
+            raise UserError(
+                f"cannot read {self.shown}: {error}.", "Are the bucket, its address and the keys right?", code="file_unreadable"
+            ) from error
 
     def _at(self, name: str) -> str:
         return f"{self._prefix}/{name}"

@@ -153,12 +153,14 @@ def begun(file: ManifestFile, wanted: Manifest, run: Run, *, only_new: bool) -> 
         return found
     if not only_new:
         raise UserError(
-            f"{file.name} says that this export is there already; --new adds what was found since, or choose another place"
+            f"{file.name} says that this export is there already",
+            "--new adds what was found since, or choose another place",
+            code="already_exists",
         )
     last = found.run.found_until
     if last is None:
         raise UserError(
-            "the export that is there was not made with --new, so that nobody knows what is new: choose another place"
+            "the export that is there was not made with --new, so that nobody knows what is new", "choose another place"
         )
     found.runs.append(structs.replace(run, found_after=last))
     found.go_on = GoOn(None)
@@ -170,5 +172,5 @@ def _check_same(file: ManifestFile, found: Manifest, wanted: Manifest) -> None:
         was, now = getattr(found, name), getattr(wanted, name)
         if was != now:
             raise UserError(
-                f"{file.name} belongs to an export with other {name} ({was}, not {now}): repeat that command, or go elsewhere"
+                f"{file.name} belongs to an export with other {name} ({was}, not {now})", "repeat that command, or go elsewhere"
             )

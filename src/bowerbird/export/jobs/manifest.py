@@ -103,7 +103,9 @@ class ManifestFile:
         try:
             return msgspec.json.decode(content, type=Manifest)
         except msgspec.MsgspecError as error:
-            raise UserError(f"{self._destination.shown} holds a {self.name} that is no manifest of an export: {error}") from error
+            raise UserError(
+                f"{self._destination.shown} holds a {self.name} that is no manifest of an export: {error}", code="file_damaged"
+            ) from error
 
     def write(self, manifest: Manifest) -> None:
         self._destination.put(self.name, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")

@@ -90,7 +90,11 @@ async def _exported(database: Database, request: Request, source: Source, clock:
     run = Run(began_at=now, found_until=now - _UNDER_WAY if request.only_new else None)
     manifest = begun(file, _wanted(request, shape, format_, source), run, only_new=request.only_new)
     if not manifest.files and manifest.run.rows == 0 and not naming.has_parts and destination.has(naming.part(1)):
-        raise UserError(f"{naming.part(1)} exists already in {destination.shown}; choose another name, or move it away")
+        raise UserError(
+            f"{naming.part(1)} exists already in {destination.shown}",
+            "choose another name, or move it away",
+            code="already_exists",
+        )
     bounds = manifest.run
     choice = structs.replace(request.choice, found_after=bounds.found_after, found_until=bounds.found_until)
     reader = await sampled(database, request, choice)
@@ -103,7 +107,9 @@ def shape_of(request: Request) -> Shape:
     if request.what not in SHAPES:
         names = [*SHAPES, "network"]
         raise UserError(
-            f"there is nothing called {request.what!r} to export{meant(request.what, names)}; there are: {', '.join(names)}"
+            f"there is nothing called {request.what!r} to export{meant(request.what, names)}",
+            f"there are: {', '.join(names)}",
+            code="unknown_name",
         )
     shape = SHAPES[request.what]
     return structs.replace(shape, columns=(*shape.columns, *GONE)) if request.choice.deleted else shape
@@ -115,12 +121,17 @@ def format_of(request: Request) -> str:
     format_ = request.format or _BY_SUFFIX.get(suffix, "" if suffix else "parquet")
     if format_ not in ENDINGS:
         raise UserError(
-            f"cannot tell the format of {request.out}: name it {', '.join(_BY_SUFFIX)}, or say --format ({', '.join(ENDINGS)})"
+            f"cannot tell the format of {request.out}",
+            f"name it {', '.join(_BY_SUFFIX)}, or say --format ({', '.join(ENDINGS)})",
+            code="unknown_format",
         )
     if format_ == "ids" and request.what not in _WITH_IDS:
-        raise UserError(f"{request.what} have no ids of their own: write them as CSV or JSON lines")
+        raise UserError(f"{request.what} have no ids of their own", "write them as CSV or JSON lines", code="unsupported")
     if request.raw and (format_ != "jsonl" or request.pseudonyms is not None):
-        raise UserError("--raw is for JSON lines, and without --pseudonyms: payloads are as the networks sent them")
+        raise UserError(
+            "--raw is for JSON lines, and without --pseudonyms: payloads are as the networks sent them",
+            code="conflicting_options",
+        )
     return format_
 
 

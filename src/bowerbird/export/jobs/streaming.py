@@ -16,7 +16,7 @@ from bowerbird.ports import Database
 async def stream(database: Database, request: Request) -> None:
     """Ends quietly when nobody reads any more, as `head` does."""
     if request.only_new:
-        raise UserError("--new needs a folder with --out: what was exported before is written down there")
+        raise UserError("--new needs a folder with --out: what was exported before is written down there", code="needs_option")
     shape = shape_of(request)
     encoded = encoding(format_of_lines(None, request.format), shape)
     reader = await sampled(database, request, request.choice)

@@ -33,7 +33,9 @@ async def write_whole(path: Path, format_: str, shape: Shape, batches: AsyncIter
         async for rows in batches:
             written += len(rows)
             if sink.most is not None and written > sink.most:
-                raise UserError(f"a sheet holds {sink.most:,} rows, and there are more: write CSV or Parquet")
+                raise UserError(
+                    f"a sheet holds {sink.most:,} rows, and there are more", "write CSV or Parquet", code="unsupported"
+                )
             if rows:
                 sink.write(_block(shape, rows))
     except BaseException:

@@ -110,5 +110,7 @@ def _put(file: OutFile, lines: Iterable[str]) -> None:
 def _check_new(destination: Destination, name: str) -> None:
     if destination.has(name):
         raise UserError(
-            f"{name} exists already in {destination.shown}; choose another place, or move it away: nothing is overwritten"
+            f"{name} exists already in {destination.shown}",
+            "choose another place, or move it away: nothing is overwritten",
+            code="already_exists",
         )

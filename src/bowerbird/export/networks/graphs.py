@@ -67,23 +67,29 @@ def write_graph(path: Path, nodes: Sequence[Node], arcs: Sequence[Arc]) -> None:
         with path.open("x", encoding="utf-8", newline="\n") as file:
             file.writelines(f"{line}\n" for line in lines if line)
     except FileExistsError:
-        raise UserError(f"{path} exists already; choose another name, or move it away: nothing is overwritten") from None
+        raise UserError(
+            f"{path} exists already", "choose another name, or move it away: nothing is overwritten", code="already_exists"
+        ) from None
     except OSError as error:
-        raise UserError(f"Cannot write {path}: {error.strerror}; choose another place.") from None
+        raise UserError(f"Cannot write {path}: {error.strerror}", "choose another place.", code="file_unwritable") from None
 
 
 def check_name(path: Path) -> None:
     """Raises `UserError` at once for what `write_graph` would refuse later."""
     form_of(path)
     if path.exists():
-        raise UserError(f"{path} exists already; choose another name, or move it away: nothing is overwritten")
+        raise UserError(
+            f"{path} exists already", "choose another name, or move it away: nothing is overwritten", code="already_exists"
+        )
 
 
 def form_of(path: Path) -> type[Form]:
     """By the ending of the name."""
     form = _FORMS.get(path.suffix.lower())
     if form is None:
-        raise UserError(f"{path}: graphs are written as {', '.join(_FORMS)}; choose one of these endings")
+        raise UserError(
+            f"{path}: graphs are written as {', '.join(_FORMS)}", "choose one of these endings", code="unknown_format"
+        )
     return form
 
 

@@ -68,7 +68,7 @@ async def export_network(database: Database, request: Request, kind: str, source
     if is_graph:
         form_of(Path(request.out))
     if request.is_mutual and kind == "co-hashtag":
-        raise UserError("hashtags go together in no direction: leave --mutual out")
+        raise UserError("hashtags go together in no direction", "leave --mutual out", code="unsupported")
     reader = NetworkReader(database, kind, request.choice)
     ends: NodeNames = Tags() if kind == "co-hashtag" else AccountNodes(reader, request.pseudonyms)
     manifest = Manifest(

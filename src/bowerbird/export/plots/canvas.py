@@ -118,9 +118,9 @@ class Canvas:
 def check_name(path: Path) -> None:
     """Raises `UserError` for a file that could not be drawn."""
     if path.suffix not in SUFFIXES:
-        raise UserError(f"{path} is no picture: end its name in {', '.join(SUFFIXES)}")
+        raise UserError(f"{path} is no picture", f"end its name in {', '.join(SUFFIXES)}", code="unknown_format")
     if not path.parent.is_dir():
-        raise UserError(f"there is no folder {path.parent}: make it, or choose another")
+        raise UserError(f"there is no folder {path.parent}", "make it, or choose another", code="file_not_found")
 
 
 def is_installed() -> bool:
@@ -130,7 +130,7 @@ def is_installed() -> bool:
 
 def _check_installed() -> None:
     if not is_installed():
-        raise UserError("plots need matplotlib: install it with `pip install 'bowerbird[export]'`")
+        raise UserError("plots need matplotlib", "install it with `pip install 'bowerbird[export]'`", code="package_missing")
 
 
 def _literal(text: str) -> str:

@@ -35,6 +35,6 @@ def whole_format(path: Path | None, told: str | None = None) -> str | None:
     if format_ not in WHOLE:
         return None
     if path is None or str(path) == "-":
-        raise UserError(f"{format_} cannot be written to standard output: name a file with -o")
+        raise UserError(f"{format_} cannot be written to standard output", "name a file with -o", code="file_unwritable")
     needed(*WHOLE[format_])
     return format_

@@ -114,7 +114,9 @@ def _opened(path: Path, end: int | None) -> RawIOBase:
         return file
     except FileExistsError:
         raise UserError(
-            f"{path} exists already; add to it with --append, choose another name, or move it away: nothing is overwritten"
+            f"{path} exists already",
+            "add to it with --append, choose another name, or move it away: nothing is overwritten",
+            code="already_exists",
         ) from None
     except OSError as error:
         raise unwritten(str(path), error) from error
@@ -125,7 +127,9 @@ def _end_of_rows(path: Path, header: bytes) -> int:
     with path.open("rb") as file:
         end, first = whole_rows(file, is_quoted=bool(header))
     if end and header and first != header:
-        raise UserError(f"{path} has other columns than these rows, which cannot be added to it: choose another file")
+        raise UserError(
+            f"{path} has other columns than these rows, which cannot be added to it", "choose another file", code="unsupported"
+        )
     return end
 
 
@@ -139,21 +143,23 @@ def format_of(path: Path | None, told: str | None = None) -> str:
     known = sorted(set(FORMATS.values()))
     if told is not None:
         if told not in known:
-            raise UserError(f"there is no format {told!r} here; there are: {', '.join(sorted((*known, *WHOLE)))}")
+            raise UserError(
+                f"there is no format {told!r} here", f"there are: {', '.join(sorted((*known, *WHOLE)))}", code="unknown_format"
+            )
         return told
     if path is None or str(path) == "-":
         return "jsonl"
     if path.suffix.lower() not in FORMATS:
         endings = ", ".join((*FORMATS, *(f".{each}" for each in WHOLE)))
-        raise UserError(f"cannot tell the format of {path}: name it {endings}, or say --format")
+        raise UserError(f"cannot tell the format of {path}", f"name it {endings}, or say --format", code="unknown_format")
     return FORMATS[path.suffix.lower()]
 
 
 def unwritten(shown: str, error: OSError) -> DiskFull | UserError:
     """What an error of the file system means for those who export."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return DiskFull(f"cannot write {shown}: {error.strerror}. Free some space; the same command goes on where it stopped")
-    return UserError(f"cannot write {shown}: {error.strerror}; choose another place")
+        return DiskFull(f"cannot write {shown}: {error.strerror}.", "Free some space; the same command goes on where it stopped")
+    return UserError(f"cannot write {shown}: {error.strerror}", "choose another place", code="file_unwritable")
 
 
 class _Csv:

@@ -51,7 +51,9 @@ class Shape(Struct, frozen=True):
         """The same with more texts in front, such as those of an input file that are carried through."""
         taken = sorted(set(names) & set(self.names))
         if taken:
-            raise UserError(f"{self.name} have columns called {', '.join(taken)} already; call yours otherwise")
+            raise UserError(
+                f"{self.name} have columns called {', '.join(taken)} already", "call yours otherwise", code="already_exists"
+            )
         return structs.replace(self, columns=(*(Column(name) for name in names), *self.columns))
 
 

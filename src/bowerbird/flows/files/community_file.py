@@ -66,7 +66,7 @@ def crawled_community(table: Table, folder: Path) -> Community | None:
     named = folder / Path(inner.required("file", 'file = "pt.toml"')).expanduser()
     if not named.is_file():
         write = "write one with `bowerbird community new PT`, or correct the path"
-        raise inner.wrong("file", f"there is no file {str(named)!r}; {write}")
+        raise inner.wrong("file", f"there is no file {str(named)!r}", write, code="file_not_found")
     return read_community(named)
 
 
@@ -76,7 +76,9 @@ def community_of(table: Table, name: str) -> Community:
     for key, keys in TABLE_KEYS.items():
         table.table(key).only(keys, f"[{key}] of a community")
     if not any(any(table.table(key).values.values()) for key in TABLE_KEYS if key != "relations"):
-        raise table.wrong(None, f"nothing says who belongs; add at least one of [{'], ['.join(list(TABLE_KEYS)[:-1])}]")
+        raise table.wrong(
+            None, "nothing says who belongs", f"add at least one of [{'], ['.join(list(TABLE_KEYS)[:-1])}]", code="missing_value"
+        )
     places, languages, words = table.table("places"), table.table("languages"), table.table("words")
     return Community(
         name=table.text("name", name),
@@ -115,7 +117,7 @@ def community_searches(
 def _rule(table: Table) -> str:
     rule = table.text("rule", _USUAL.rule)
     if rule not in RULES:
-        raise table.wrong("rule", f"unknown rule {rule!r}{meant(rule, RULES)}; allowed: {listed(RULES)}")
+        raise table.wrong("rule", f"unknown rule {rule!r}{meant(rule, RULES)}", f"allowed: {listed(RULES)}", code="unknown_name")
     return rule
 
 
@@ -130,7 +132,7 @@ def _countries(table: Table) -> tuple[str, ...]:
     for code in table.texts("countries"):
         if code not in COUNTRIES:
             example = 'write two letters of ISO 3166, such as "PT"'
-            raise table.wrong("countries", f"{code!r} is no country{meant(code.upper(), COUNTRIES)}; {example}")
+            raise table.wrong("countries", f"{code!r} is no country{meant(code.upper(), COUNTRIES)}", example)
     return table.texts("countries")
 
 
@@ -139,7 +141,7 @@ def _zones(table: Table) -> tuple[str, ...]:
         try:
             ZoneInfo(zone)
         except (ZoneInfoNotFoundError, ValueError, OSError):
-            raise table.wrong("zones", f'{zone!r} is no time zone; write one such as "Europe/Lisbon"') from None
+            raise table.wrong("zones", f"{zone!r} is no time zone", 'write one such as "Europe/Lisbon"') from None
     return table.texts("zones")
 
 

@@ -179,16 +179,18 @@ def parse_crawl(
     if flow.keywords is not None:
         streams += keyword_streams(table, [plan.service for plan in services], vocabulary, listed_seeds, flow.keywords)
     if not flow.seeds and not streams:
-        raise table.wrong("flow", f"the flow {flow.name!r} only listens: add [[streams]] with a channel")
+        raise table.wrong("flow", f"the flow {flow.name!r} only listens", "add [[streams]] with a channel", code="missing_value")
     if flow.needs_places and not found.places:
-        raise table.wrong("flow", f'the flow {flow.name!r} is about places: add [[places]] with a name, such as "Lisbon"')
+        advice = 'add [[places]] with a name, such as "Lisbon"'
+        raise table.wrong("flow", f"the flow {flow.name!r} is about places", advice, code="missing_value")
     if flow.needs_community and community is None:
         example = '[community] with file = "pt.toml" (`bowerbird community new PT` writes one)'
-        raise table.wrong("flow", f"the flow {flow.name!r} is about a community: add {example}")
+        raise table.wrong("flow", f"the flow {flow.name!r} is about a community", f"add {example}", code="missing_value")
     if unknown := sorted(flow.judges - vocabulary.judges):
-        hint = f"{meant(unknown[0], vocabulary.judges)}; conditions may ask: {listed(vocabulary.judges)}"
+        advice = f"conditions may ask: {listed(vocabulary.judges)}"
         where = table.document.naming("judged", unknown[0]) or ("flow",)
-        raise table.document.wrong(where, f"nobody judges {listed(unknown)} here{hint}")
+        problem = f"nobody judges {listed(unknown)} here{meant(unknown[0], vocabulary.judges)}"
+        raise table.document.wrong(where, problem, advice, code="unknown_judge")
     return CrawlPlan(
         name=name,
         store=store_of(table, path, name),
@@ -238,16 +240,16 @@ def _backup(table: Table, path: Path) -> BackupPlan | None:
     inner.only(BACKUP_KEYS, "[backup]")
     every = inner.span("every")
     if every is None:
-        raise inner.wrong(None, 'every is missing; write for example: every = "1d"')
+        raise inner.wrong(None, "every is missing", 'write for example: every = "1d"', code="missing_value")
     folder = path.parent / Path(inner.text("folder", "backups")).expanduser()
     media = inner.text("media")
     if media and "media" not in table.values:
-        raise inner.wrong("media", "media are copied of crawls that fetch them: add [media], or take media out of [backup]")
+        raise inner.wrong("media", "media are copied of crawls that fetch them", "add [media], or take media out of [backup]")
     if media and "://" not in media:
         media = str(path.parent / Path(media).expanduser())
     elif media and not media.startswith("s3://"):
         raise inner.wrong(
-            "media", f'media {media!r} is neither a folder nor an object store; write for example "s3://BUCKET/FOLDER"'
+            "media", f"media {media!r} is neither a folder nor an object store", 'write for example "s3://BUCKET/FOLDER"'
         )
     keep = inner.count("keep", 7) or 7
     return BackupPlan(every=every, folder=str(folder), keep=keep, media=media, endpoint=inner.text("endpoint"))
@@ -258,12 +260,14 @@ def _services(table: Table, vocabulary: Vocabulary) -> tuple[ServicePlan, ...]:
     several = table.tables("services")
     if not single and not several:
         example = '[service]\nprovider = "mastodon"\nbase = "https://mastodon.social"'
-        raise table.wrong(None, f"no service is named; add for example:\n{example}")
+        raise table.wrong(None, "no service is named", f"add for example:\n{example}", code="missing_value")
     plans = tuple(_service(inner, vocabulary) for inner in single + several)
     names = [plan.service.name for plan in plans]
     for number, name in enumerate(names):
         if name in names[:number]:
-            raise (single + several)[number].wrong("name", f"two services are called {name!r}; give each its own name")
+            raise (single + several)[number].wrong(
+                "name", f"two services are called {name!r}", "give each its own name", code="already_exists"
+            )
     return plans
 
 
@@ -272,7 +276,12 @@ def _service(table: Table, vocabulary: Vocabulary) -> ServicePlan:
     provider = table.required("provider", 'provider = "mastodon"')
     if provider not in vocabulary.providers:
         known = vocabulary.providers
-        raise table.wrong("provider", f"unknown provider {provider!r}{meant(provider, known)}; allowed: {listed(known)}")
+        raise table.wrong(
+            "provider",
+            f"unknown provider {provider!r}{meant(provider, known)}",
+            f"allowed: {listed(known)}",
+            code="unknown_provider",
+        )
     base, host = _base(table, TRAITS[provider].base)
     service = Service(name=table.text("name", host), provider=provider, base=base)
     return ServicePlan(
@@ -285,7 +294,7 @@ def _service(table: Table, vocabulary: Vocabulary) -> ServicePlan:
 
 def _dollars(table: Table, provider: str, vocabulary: Vocabulary) -> float:
     if "dollars" in table.values and not any(facet.is_paid for facet in vocabulary.facets(provider).values()):
-        raise table.wrong("dollars", f"{provider} costs nothing: take dollars out")
+        raise table.wrong("dollars", f"{provider} costs nothing", "take dollars out", code="conflicting_options")
     return table.dollars("dollars") or DEFAULT_DOLLARS
 
 
@@ -293,11 +302,21 @@ def _base(table: Table, usual: str) -> tuple[str, str]:
     base = table.required("base", f'base = "{usual}"')
     parts = urlsplit(base)
     if parts.scheme not in {"http", "https"} or not parts.netloc:
-        raise table.wrong("base", f'base {base!r} is not a web address; write for example "{usual}"')
+        raise table.wrong("base", f"base {base!r} is not a web address", f'write for example "{usual}"', code="invalid_address")
     if parts.username or parts.password:
-        raise table.wrong("base", "base must not contain a password; secrets belong into the vault: `bowerbird credentials -h`")
+        raise table.wrong(
+            "base",
+            "base must not contain a password",
+            "secrets belong into the vault: `bowerbird credentials -h`",
+            code="insecure_address",
+        )
     if root := meant_root(base):
-        raise table.wrong("base", f'base {base!r} is no address of a server, but of something on it; write base = "{root}"')
+        raise table.wrong(
+            "base",
+            f"base {base!r} is no address of a server, but of something on it",
+            f'write base = "{root}"',
+            code="invalid_address",
+        )
     return base.rstrip("/"), parts.netloc
 
 
@@ -312,7 +331,7 @@ def _limits(table: Table, provider: str, vocabulary: Vocabulary) -> dict[str, di
         except FlowError:
             raise
         except UserError as error:
-            raise limits.wrong(facet, str(error)) from None
+            raise limits.failed(facet, error) from None
     return found
 
 
@@ -355,7 +374,9 @@ def _flow_document(table: Table, path: Path, vocabulary: Vocabulary) -> Document
         name = table.required("flow", f'flow = "timelines" (built in: {listed(vocabulary.flows)})')
         flow = _named_flow(name, table.wrong("flow", ""), path, vocabulary)
     if "keywords" in top and "keywords" not in flow.values:
-        raise table.wrong("keywords", f'the flow {flow.values.get("name")!r} keeps to its seeds; write flow = "event"')
+        raise table.wrong(
+            "keywords", f"the flow {flow.values.get('name')!r} keeps to its seeds", 'write flow = "event"', code="unsupported"
+        )
     return Document(whole.file, top, places).over(flow)
 
 
@@ -365,7 +386,7 @@ def _check_switches(own: Table, used: Document) -> None:
     for name, inner in own.named("facets"):
         if name not in known and not inner.truth("on", True):
             message = f"the flow {own.text('use')!r} has no facet {name!r} to switch off{meant(name, known)}"
-            raise inner.wrong(None, f"{message}; it has: {listed(known)}")
+            raise inner.wrong(None, message, f"it has: {listed(known)}", code="unknown_name")
 
 
 def _named_flow(name: str, where: FlowError, path: Path, vocabulary: Vocabulary) -> Document:
@@ -376,4 +397,5 @@ def _named_flow(name: str, where: FlowError, path: Path, vocabulary: Vocabulary)
         return read(read_text(file), str(file))
     known = f"built in: {listed(vocabulary.flows)}; or the path of a .toml file"
     missing = f"the flow file {str(file)!r} does not exist" if name.endswith(".toml") else f"unknown flow {name!r}"
-    raise FlowError(f"{missing}{meant(name, vocabulary.flows)}; {known}", file=where.file, line=where.line)
+    code = "file_not_found" if name.endswith(".toml") else "unknown_flow"
+    raise FlowError(f"{missing}{meant(name, vocabulary.flows)}", known, code=code, file=where.file, line=where.line)

@@ -17,20 +17,23 @@ Path = tuple[str | int, ...]
 
 class Problem(NamedTuple):
     path: Path
-    message: str
+    problem: str
+    advice: str = ""
+    code: str = ""
 
 
 def check(flow: Flow, facets: Mapping[str, Facet], rankers: Mapping[str, frozenset[str]]) -> Flow:
     """The flow itself if it can run with these facets and rankers; raises `FlowError` for the first problem."""
     for problem in problems(flow, facets, rankers):
-        raise FlowError(f"{_spelled(problem.path)}: {problem.message}", file=f"flow {flow.name!r}")
+        spelled = f"{_spelled(problem.path)}: {problem.problem}"
+        raise FlowError(spelled, problem.advice, code=problem.code, file=f"flow {flow.name!r}")
     return flow
 
 
 def problems(flow: Flow, facets: Mapping[str, Facet], rankers: Mapping[str, frozenset[str]]) -> Iterator[Problem]:
     """Every problem, in the order of the file."""
     if not flow.facets:
-        yield Problem(("facets",), "the flow uses no facet; add a table such as [facets.timeline]")
+        yield Problem(("facets",), "the flow uses no facet", "add a table such as [facets.timeline]", code="missing_value")
         return
     for use in flow.facets:
         yield from _facet_problems(use, facets, rankers)
@@ -54,9 +57,16 @@ def _spelled(path: Path) -> str:
 def _facet_problems(use: FacetUse, facets: Mapping[str, Facet], rankers: Mapping[str, frozenset[str]]) -> Iterator[Problem]:
     at: Path = ("facets", use.name)
     if facets and use.name not in facets and not use.optional:
-        yield Problem(at, f"unknown facet {use.name!r}{meant(use.name, facets)}; allowed: {listed(facets)}")
+        yield Problem(
+            at, f"unknown facet {use.name!r}{meant(use.name, facets)}", f"allowed: {listed(facets)}", code="unknown_name"
+        )
     if use.ranker not in rankers:
-        yield Problem((*at, "ranker"), f"unknown ranker {use.ranker!r}{meant(use.ranker, rankers)}; allowed: {listed(rankers)}")
+        yield Problem(
+            (*at, "ranker"),
+            f"unknown ranker {use.ranker!r}{meant(use.ranker, rankers)}",
+            f"allowed: {listed(rankers)}",
+            code="unknown_name",
+        )
     else:
         yield from _option_problems((*at, "options"), use, rankers[use.ranker])
     if not 0 < use.weight < float("inf"):
@@ -68,14 +78,16 @@ def _facet_problems(use: FacetUse, facets: Mapping[str, Facet], rankers: Mapping
 def _option_problems(at: Path, use: FacetUse, allowed: frozenset[str]) -> Iterator[Problem]:
     for option in use.options:
         if option not in allowed:
-            hint = f"{meant(option, allowed)}; allowed: {listed(allowed)}"
-            yield Problem((*at, option), f"the ranker {use.ranker!r} has no option {option!r}{hint}")
+            problem = f"the ranker {use.ranker!r} has no option {option!r}{meant(option, allowed)}"
+            yield Problem((*at, option), problem, f"allowed: {listed(allowed)}", code="unknown_name")
 
 
 def _doubled(names: list[str]) -> Iterator[Problem]:
     for number, name in enumerate(names):
         if name in names[:number]:
-            yield Problem(("facets", name), f"the facet {name!r} is used twice; a flow asks each question in one way")
+            yield Problem(
+                ("facets", name), f"the facet {name!r} is used twice; a flow asks each question in one way", code="already_exists"
+            )
 
 
 def _edge_problems(at: Path, edge: Edge, names: list[str], facets: Mapping[str, Facet]) -> Iterator[Problem]:
@@ -83,10 +95,17 @@ def _edge_problems(at: Path, edge: Edge, names: list[str], facets: Mapping[str, 
         if end not in names and (key, end) != ("from", STREAM):
             yield Problem(
                 (*at, key),
-                f"the edge's {key!r} names {end!r}{meant(end, names)}, which the flow does not use; it uses: {listed(names)}",
+                f"the edge's {key!r} names {end!r}{meant(end, names)}, which the flow does not use",
+                f"it uses: {listed(names)}",
+                code="unknown_name",
             )
     if edge.take not in TAKES:
-        yield Problem((*at, "take"), f"unknown take {edge.take!r}{meant(edge.take, TAKES)}; allowed: {listed(TAKES)}")
+        yield Problem(
+            (*at, "take"),
+            f"unknown take {edge.take!r}{meant(edge.take, TAKES)}",
+            f"allowed: {listed(TAKES)}",
+            code="unknown_name",
+        )
     else:
         yield from _fit_problems(at, edge, facets)
     if edge.when:
@@ -98,7 +117,7 @@ def _fit_problems(at: Path, edge: Edge, facets: Mapping[str, Facet]) -> Iterator
     if source is not None and take.yields not in source.yields and not edge.optional:
         possible = [name for name, other in TAKES.items() if other.yields in source.yields]
         message = f"{edge.take!r} needs {take.yields}, but pages of {edge.source!r} carry {listed(source.yields)}"
-        yield Problem((*at, "take"), f"{message}; possible: {listed(possible)}")
+        yield Problem((*at, "take"), message, f"possible: {listed(possible)}")
     if to is not None and to.subject != take.subject:
         yield Problem(
             (*at, "to"), f"{edge.take!r} gives targets of kind {take.subject}, but {edge.to!r} asks about a {to.subject}"
@@ -118,7 +137,7 @@ def _condition_problems(at: Path, edge: Edge, source: Facet | None) -> Iterator[
         if asked and kind not in source.yields:
             carried = f"pages of {edge.source!r} carry {listed(source.yields)} and no {kind}"
             yield Problem(
-                at, f"{listed(asked)} cannot be known here: {carried}; put the condition on an edge from a facet that does"
+                at, f"{listed(asked)} cannot be known here: {carried}", "put the condition on an edge from a facet that does"
             )
 
 
@@ -132,14 +151,16 @@ def _filter_problems(text: str) -> Iterator[Problem]:
 
 def _seed_problems(flow: Flow, names: list[str], facets: Mapping[str, Facet]) -> Iterator[Problem]:
     if not flow.seeds and not flow.listens:
-        yield Problem(("seeds",), f'seeds is missing: say which facet seeds go to, such as seeds = ["{names[0]}"]')
+        yield Problem(
+            ("seeds",), "seeds is missing", f'say which facet seeds go to, such as seeds = ["{names[0]}"]', code="no_seeds"
+        )
     for number, seed in enumerate(flow.seeds):
         if seed not in names:
-            message = f"seeds go to {seed!r}{meant(seed, names)}, which the flow does not use; it uses: {listed(names)}"
-            yield Problem(("seeds", number), message)
+            problem = f"seeds go to {seed!r}{meant(seed, names)}, which the flow does not use"
+            yield Problem(("seeds", number), problem, f"it uses: {listed(names)}", code="unknown_name")
     subjects = {facets[seed].subject for seed in flow.seeds if seed in facets}
     if len(subjects) > 1:
-        yield Problem(("seeds",), f"seeds cannot be {listed(subjects)} at once; name facets that ask about the same kind")
+        yield Problem(("seeds",), f"seeds cannot be {listed(subjects)} at once", "name facets that ask about the same kind")
 
 
 def _lost_facets(flow: Flow, names: list[str], rankers: Mapping[str, frozenset[str]]) -> Iterator[Problem]:
@@ -149,7 +170,11 @@ def _lost_facets(flow: Flow, names: list[str], rankers: Mapping[str, frozenset[s
     reached |= {use.name for use in flow.facets if use.ranker in walks}
     for name in names:
         if name not in reached:
-            yield Problem(("facets", name), f"nothing leads to {name!r}: no seeds and no edge from {listed(reached)} go there")
+            yield Problem(
+                ("facets", name),
+                f"nothing leads to {name!r}: no seeds and no edge from {listed(reached)} go there",
+                code="no_seeds",
+            )
 
 
 def reachable(flow: Flow) -> frozenset[str]:
@@ -169,7 +194,7 @@ def _endless_wakes(flow: Flow) -> Iterator[Problem]:
         if edge.wakes and not _is_about_change(edge) and edge.source in reachable(Flow("", (), flow.edges, (edge.to,))):
             message = "would wake tasks for ever: the edge is part of a loop and its condition does not ask for a change"
             hint = "add news, new, new_post or changed to 'when', or use 'revisit'"
-            yield Problem(("edges", number, "wakes"), f"{message}; {hint}")
+            yield Problem(("edges", number, "wakes"), message, hint)
 
 
 def _is_about_change(edge: Edge) -> bool:
@@ -190,14 +215,19 @@ def _sample_problems(flow: Flow, rankers: Mapping[str, frozenset[str]]) -> Itera
     for number, name in enumerate(flow.stop.estimates):
         if name not in ESTIMATES and not name.startswith("language:"):
             allowed = f"{listed(ESTIMATES)}, or language: with a code, such as language:pt"
-            yield Problem(("stop", "estimates", number), f"unknown estimate {name!r}{meant(name, ESTIMATES)}; allowed: {allowed}")
+            yield Problem(
+                ("stop", "estimates", number),
+                f"unknown estimate {name!r}{meant(name, ESTIMATES)}",
+                f"allowed: {allowed}",
+                code="unknown_name",
+            )
 
 
 def _spread_problems(flow: Flow) -> Iterator[Problem]:
     stop = flow.stop
     if stop.spread and (stop.calls is None or stop.duration is None):
-        needed = "spread shares a number of calls out over a time: write calls and duration under [stop] as well"
-        yield Problem(("stop", "spread"), needed)
+        problem, advice = "spread shares a number of calls out over a time", "write calls and duration under [stop] as well"
+        yield Problem(("stop", "spread"), problem, advice, code="missing_value")
 
 
 def _size_problems(flow: Flow) -> Iterator[Problem]:

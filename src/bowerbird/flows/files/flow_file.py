@@ -67,7 +67,8 @@ def flow_of(
     whole = _flow(table, methods, modules)
     flow = _switched(whole, table)
     for problem in problems(flow, facets, rankers):
-        raise document.wrong(_as_written(problem.path, flow, whole, table), problem.message)
+        written = _as_written(problem.path, flow, whole, table)
+        raise document.wrong(written, problem.problem, problem.advice, code=problem.code)
     return flow
 
 

@@ -41,12 +41,14 @@ def read_text(path: Path) -> str:
         content = path.read_bytes()
         if content.startswith(_SQLITE):
             hint = f"; its crawl file is perhaps {path.with_suffix('.toml')}" if path.with_suffix(".toml").is_file() else ""
-            raise FlowError(f"this is a database; name the crawl file (.toml) that says what to collect{hint}", file=str(path))
+            raise FlowError("this is a database", f"name the crawl file (.toml) that says what to collect{hint}", file=str(path))
         return content.decode("utf-8")
     except FileNotFoundError:
-        raise FlowError("there is no such file; `bowerbird init` writes one to start from", file=str(path)) from None
+        raise FlowError(
+            "there is no such file", "`bowerbird init` writes one to start from", code="file_not_found", file=str(path)
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise FlowError(f"cannot be read as UTF-8 text: {error}", file=str(path)) from None
+        raise FlowError(f"cannot be read as UTF-8 text: {error}", code="file_damaged", file=str(path)) from None
 
 
 def crawl_name(table: Table, path: Path, called: str | None = None) -> str:
@@ -64,6 +66,11 @@ def store_of(table: Table, path: Path, name: str) -> str:
         return store
     if re.match(r"[a-z0-9+]+://", store):
         if not store.startswith(("postgresql://", "postgres://")):
-            raise table.wrong("store", f"store {public(store)!r:.60} is not understood; write a file name or postgresql://…")
+            raise table.wrong(
+                "store",
+                f"store {public(store)!r:.60} is not understood",
+                "write a file name or postgresql://…",
+                code="invalid_address",
+            )
         return store
     return str(path.parent / Path(store).expanduser())

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
-from bowerbird.errors import FlowError
+from bowerbird.errors import BowerbirdError, FlowError
 from bowerbird.flows.language.spelling import duration, listed, meant
 from bowerbird.flows.language.toml_lines import Document, Path
 
@@ -28,15 +28,21 @@ class Table:
         self.path = path
         self.values = document.values if values is None else values
 
-    def wrong(self, key: str | None, message: str) -> FlowError:
-        return self.document.wrong(self.path if key is None else (*self.path, key), message)
+    def wrong(self, key: str | None, problem: str, advice: str = "", *, code: str = "") -> FlowError:
+        return self.document.wrong(self.path if key is None else (*self.path, key), problem, advice, code=code)
+
+    def failed(self, key: str | None, error: BowerbirdError) -> FlowError:
+        """Return an error that occurred elsewhere, with the place of its cause in this file."""
+        return self.wrong(key, error.problem, error.advice, code=error.code)
 
     def only(self, keys: Iterable[str], where: str) -> None:
         """Raises for the first key that nobody reads."""
         allowed = list(keys)
         for key in self.values:
             if key not in allowed:
-                raise self.wrong(key, f"unknown key {key!r} in {where}{meant(key, allowed)}; allowed: {listed(allowed)}")
+                raise self.wrong(
+                    key, f"unknown key {key!r} in {where}{meant(key, allowed)}", f"allowed: {listed(allowed)}", code="unknown_key"
+                )
 
     def _typed(self, key: str, kind: type) -> Any:
         value = self.values.get(key)
@@ -52,7 +58,9 @@ class Table:
     def required(self, key: str, example: str) -> str:
         value = self.text(key)
         if not value:
-            raise self.wrong(key if key in self.values else None, f"{key} is missing; write for example: {example}")
+            raise self.wrong(
+                key if key in self.values else None, f"{key} is missing", f"write for example: {example}", code="missing_value"
+            )
         return value
 
     def truth(self, key: str, default: bool) -> bool:
@@ -120,6 +128,8 @@ class Table:
         for number, member in enumerate(members):
             path = (*self.path, key, number)
             if not isinstance(member, dict):
-                raise self.document.wrong(path, f"{key} must be a list of tables: write [[{key}]] above each, not {member!r:.60}")
+                raise self.document.wrong(
+                    path, f"{key} must be a list of tables", f"write [[{key}]] above each, not {member!r:.60}"
+                )
             found.append(Table(self.document, path, member))
         return found

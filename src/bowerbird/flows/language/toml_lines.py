@@ -38,9 +38,9 @@ class Document(Struct, frozen=True):
         texts = _texts(self.values, ())
         return next((path for path, text in texts if all(word in text for word in words)), None)
 
-    def wrong(self, path: Path, message: str) -> FlowError:
+    def wrong(self, path: Path, problem: str, advice: str = "", *, code: str = "") -> FlowError:
         file, line = self.place(path)
-        return FlowError(message, file=file, line=line or None)
+        return FlowError(problem, advice, code=code, file=file, line=line or None)
 
     def under(self, key: str, file: str = "") -> Document:
         """The table at `key` as a document of its own."""
@@ -64,8 +64,9 @@ def read(text: str, file: str) -> Document:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         line = _AT_LINE.search(str(error))
-        message = f"this is not valid TOML: {_AT_LINE.sub('', str(error))}"
-        raise FlowError(message, file=file, line=int(line[1]) if line else text.count("\n") + 1) from None
+        problem = f"this is not valid TOML: {_AT_LINE.sub('', str(error))}"
+        at = int(line[1]) if line else text.count("\n") + 1
+        raise FlowError(problem, code="invalid_toml", file=file, line=at) from None
     scan = _Scan(text)
     scan.document()
     return Document(file, values, {path: (file, line) for path, line in scan.lines.items()})

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from bowerbird.errors import Failure
 from bowerbird.model.kinds import Outcome
 from bowerbird.model.work.calls import Lease
 
@@ -44,8 +45,8 @@ class Due(Struct, frozen=True):
 
     at: datetime | None = None
     """Now where something is ready, or when the next task comes due; None: none ever does by itself."""
-    stuck: str = ""
-    """Why what is ready cannot be asked by anybody, and what to do; empty: it can be, or nothing is ready."""
+    stuck: Failure | None = None
+    """Why what is ready cannot be asked by anybody, and what to do; None: it can be, or nothing is ready."""
 
 
 class Loss(Struct, frozen=True):
@@ -72,7 +73,7 @@ class CallReport(Struct, frozen=True, kw_only=True):
     given_up: int = 0
     left_alone: tuple[str, ...] = ()
     """Seeds that turned out to have asked not to be collected."""
-    not_offered: str = ""
+    not_offered: Failure | None = None
     """What the server does not offer, as a sentence, when the call has found that out."""
     has_expired: bool = False
     """The session that the call was signed with has run out: the next call needs a new one."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from bowerbird.errors import Failure
 from bowerbird.model.items import Judged, Relation
 from bowerbird.model.kinds import Outcome
 
@@ -148,7 +149,7 @@ class Setback(Struct, frozen=True, gc=False):
 
     task: Task
     due: datetime
-    failure: str | None = None
+    failure: Failure | None = None
 
 
 class Settled(Struct, frozen=True, gc=False, kw_only=True):
@@ -163,5 +164,5 @@ class Settled(Struct, frozen=True, gc=False, kw_only=True):
     """A completed visit, as against a page in the middle or a failed try."""
     is_paged: bool = False
     """The next request of this task will carry a position."""
-    failure: str | None = None
+    failure: Failure | None = None
     """Set when the task is given up; it stays in the frontier as failed."""

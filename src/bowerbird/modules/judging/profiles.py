@@ -52,5 +52,9 @@ def named_judge(context: ModuleContext, name: str) -> Judge:
     """The judge of a name; raises `UserError` where the crawl has none."""
     judge = context.judge(name)
     if judge is None:
-        raise UserError(f"nobody judges {name!r} in this crawl: name another judge with `judge`, or switch the module off")
+        raise UserError(
+            f"nobody judges {name!r} in this crawl",
+            "name another judge with `judge`, or switch the module off",
+            code="unknown_module",
+        )
     return judge

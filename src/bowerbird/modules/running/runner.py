@@ -136,7 +136,11 @@ class Runner:
         await self._enrol()
         claim = await self._taken()
         if isinstance(claim, datetime):
-            raise UserError(f"the module {self._module.name} is being run just now by another process; try again in a moment")
+            raise UserError(
+                f"the module {self._module.name} is being run just now by another process",
+                "try again in a moment",
+                code="already_running",
+            )
         return await self.ran(claim, is_by_hand=True)
 
     async def ran(self, claim: Claim, *, is_by_hand: bool = False) -> Ran:

@@ -30,7 +30,7 @@ def check_known(name: str) -> Module:
     """The module of this name; raises `UserError` where there is none."""
     known = KnownModules()
     if name not in known:
-        raise UserError(f"there is no module {name!r}{meant(name, known)}; there are: {listed(known)}")
+        raise UserError(f"there is no module {name!r}{meant(name, known)}", f"there are: {listed(known)}", code="unknown_module")
     return known[name]
 
 
@@ -40,6 +40,8 @@ def runner_by_hand(name: str, flow: Flow, around: Surroundings) -> Runner:
     module = check_known(name)
     if module.needs and around.questions.facets.isdisjoint(module.needs):
         asked = " or ".join(f"`{facet}`" for facet in module.needs)
-        raise UserError(f"the module {name!r} asks for {asked}, which the flow {flow.name!r} of this crawl does not have")
+        raise UserError(
+            f"the module {name!r} asks for {asked}, which the flow {flow.name!r} of this crawl does not have", code="unsupported"
+        )
     use = next((use for use in flow.modules if use.name == name), ModuleUse(name=name))
     return Runner(module, use, around)

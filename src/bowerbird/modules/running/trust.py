@@ -13,12 +13,14 @@ def check_trust(name: str, flow: Flow, *, has_file: bool) -> None:
     says_whom = any(use.name == name and use.options for use in flow.modules)
     if not has_file and says_whom and getattr(KnownModules()[name], "tells", False):
         raise UserError(
-            f"a store does not say what is run on this machine, and whom it tells: name the crawl file, "
-            f"`bowerbird modules FILE run {name}`"
+            "a store does not say what is run on this machine, and whom it tells",
+            f"name the crawl file, `bowerbird modules FILE run {name}`",
         )
 
 
 def check_erasing(name: str, crawl: str, flow: Flow) -> None:
     """Raises `UserError` where a module would erase things, and the crawl file does not say which."""
     if name == Retention.name and not any(use.name == name for use in flow.modules):
-        raise UserError(f"the crawl file of {crawl} does not say what {name} may erase: it is run from a command line alone")
+        raise UserError(
+            f"the crawl file of {crawl} does not say what {name} may erase: it is run from a command line alone", code="refused"
+        )

@@ -62,7 +62,7 @@ class Notification:
 
     async def run(self, context: ModuleContext) -> Counts:
         if not any(context.options[way] for way in ("command", "webhook", "mail")):
-            raise UserError("nobody is to be told: say command, webhook or mail under [modules.notification]")
+            raise UserError("nobody is to be told", "say command, webhook or mail under [modules.notification]")
         now = context.clock.now()
         told = {key if _MARK.fullmatch(key) else _mark(key): at for key, at in context.memory.get("told", {}).items()}
         async with context.database.reading() as tx:

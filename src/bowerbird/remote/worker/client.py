@@ -103,5 +103,5 @@ class HttpWorkSource:
 
 def _granted(ended: Ended) -> Ended:
     if isinstance(ended, Refused):
-        raise error_of(Problem(ended.kind, ended.why))
+        raise error_of(Problem(ended.kind, ended.code, ended.problem, ended.advice))
     return ended

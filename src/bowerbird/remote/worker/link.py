@@ -48,18 +48,27 @@ class Address(Struct, frozen=True, kw_only=True):
         """Raises `UserError` for an address that is none, or would send the token over a network that anybody can read."""
         parts = urlsplit(self.base)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise UserError(f"{self.base!r} is no address of a coordinator; write for example https://coordinator.example:8440")
+            raise UserError(
+                f"{self.base!r} is no address of a coordinator",
+                "write for example https://coordinator.example:8440",
+                code="invalid_address",
+            )
         if parts.username is not None or parts.password is not None:
             raise UserError(
-                f"an address of a coordinator names no user: write {parts.scheme}://{parts.hostname}; the token says who asks"
+                "an address of a coordinator names no user",
+                f"write {parts.scheme}://{parts.hostname}; the token says who asks",
+                code="invalid_address",
             )
         if parts.scheme == "http" and not is_loopback(parts.hostname) and not self.may_be_plain:
             raise UserError(
-                f"{self.base} is not encrypted: the token and all answers could be read on the way. Serve it with TLS and write "
-                "https://…, or say --plain where the network between is your own"
+                f"{self.base} is not encrypted: the token and all answers could be read on the way.",
+                "Serve it with TLS and write https://…, or say --plain where the network between is your own",
+                code="insecure_address",
             )
         if self.authority is not None and not self.authority.is_file():
-            raise UserError(f"there is no file {self.authority}; --ca names a file of certificates in PEM format")
+            raise UserError(
+                f"there is no file {self.authority}", "--ca names a file of certificates in PEM format", code="file_not_found"
+            )
 
 
 class Link:
@@ -101,7 +110,7 @@ class Link:
         async for piece in response.content.iter_chunked(1 << 16):
             body += piece
             if len(body) > MOST_PACKED:
-                raise UserError(f"the answer has more than {MOST_PACKED:,} bytes")
+                raise UserError(f"the answer has more than {MOST_PACKED:,} bytes", code="too_large")
         return bytes(body)
 
     def _understood(self, service: str, response: aiohttp.ClientResponse, body: bytes) -> Any:
@@ -117,7 +126,8 @@ class Link:
         except msgspec.DecodeError:
             raise UserError(
                 f"{self._address.base} does not speak as a coordinator does (HTTP {response.status}): is the address right, and "
-                "does `bowerbird serve` run there?"
+                "does `bowerbird serve` run there?",
+                code="wrong_server",
             ) from None
         raise error_of(problem)
 

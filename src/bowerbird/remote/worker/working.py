@@ -21,7 +21,7 @@ from bowerbird.crawl.process.workers.identity import myself
 from bowerbird.errors import BowerbirdError, Busy, DiskFull, Fenced
 from bowerbird.flows.flow import Stop
 from bowerbird.limits.rate_limits import login_charges, renewal_charges
-from bowerbird.model import Answer, CrawlState, Due, Later, Lease, Leased, Nothing, Offer, Service
+from bowerbird.model import Answer, Due, Later, Lease, Leased, Nothing, Offer, Service
 from bowerbird.ports import Clock, Database, Part, Transport, Vault
 from bowerbird.providers import provider
 from bowerbird.providers.base import Provider
@@ -94,7 +94,7 @@ class RemoteWorker:
     def end(self, reason: str) -> None:
         """Asks for an orderly end: what is in flight comes home first."""
         if self._worker is not None:
-            self._worker.end(Ending(CrawlState.STOPPED, reason))
+            self._worker.end(Ending.stopped(reason))
 
     def number(self) -> int:
         return self._enrolled.worker if self._enrolled is not None else 0
@@ -108,12 +108,12 @@ class RemoteWorker:
                 self.tally.blocked(str(error), self._clock.now())
                 continue
             except BowerbirdError as error:
-                worker.end(Ending(CrawlState.FAILED, str(error)))
+                worker.end(Ending.failed(error.failure))
                 return
             self._heed_facets(orders)
             worker.pause(self._is_held(orders))
             if orders.stop:
-                worker.end(Ending(CrawlState.STOPPED, orders.stop))
+                worker.end(Ending.stopped(orders.stop))
 
     async def _orders(self) -> Orders:
         try:

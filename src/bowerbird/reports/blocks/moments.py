@@ -17,9 +17,9 @@ def moment(text: str) -> datetime:
     try:
         when = datetime.fromisoformat(text.strip())
     except ValueError:
-        raise UserError(f"{text[:40]!r} is no time; write a day (2026-01-31) or a moment (2026-01-31T12:00), in UTC") from None
+        raise UserError(f"{text[:40]!r} is no time", "write a day (2026-01-31) or a moment (2026-01-31T12:00), in UTC") from None
     if not _FIRST_YEAR <= when.year <= _LAST_YEAR:
-        raise UserError(f"{text[:40]!r} lies beyond what can be counted; write a year from {_FIRST_YEAR} to {_LAST_YEAR}")
+        raise UserError(f"{text[:40]!r} lies beyond what can be counted", f"write a year from {_FIRST_YEAR} to {_LAST_YEAR}")
     return when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
 
 

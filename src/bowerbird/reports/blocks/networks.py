@@ -66,12 +66,12 @@ class NetworkReader:
 
     def __init__(self, database: Database, kind: str, choice: Choice) -> None:
         if kind not in KINDS:
-            raise UserError(f"there is no network of the kind {kind!r}; there are: {', '.join(KINDS)}")
+            raise UserError(f"there is no network of the kind {kind!r}", f"there are: {', '.join(KINDS)}", code="unknown_network")
         if choice.words:
-            raise UserError("a network cannot be chosen by words: leave --word out")
+            raise UserError("a network cannot be chosen by words", "leave --word out", code="unsupported")
         self._least = dict(choice.at_least).get(WEIGHT, 1)
         if kind == "follow" and self._least > 1:
-            raise UserError("who follows whom is there once or not at all: leave --least weight out")
+            raise UserError("who follows whom is there once or not at all", "leave --least weight out", code="unsupported")
         self._database = database
         self._kind = kind
         self._choice = structs.replace(choice, at_least=tuple(each for each in choice.at_least if each[0] != WEIGHT))

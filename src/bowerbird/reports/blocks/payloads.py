@@ -22,7 +22,7 @@ class Payloads:
     async def fill(self, block: Block) -> None:
         """Puts in a column of payloads, None where there is none."""
         if self._table.name not in ("posts", "users"):
-            raise UserError(f"no payloads are kept of {self._table.name}: leave --raw out")
+            raise UserError(f"no payloads are kept of {self._table.name}", "leave --raw out", code="unsupported")
         numbers = block.values("number")
         found = await (self._items.payloads(numbers) if self._table.name == "posts" else self._profiles(numbers))
         block.columns["raw"] = Texts.of([found.get(number) for number in numbers])

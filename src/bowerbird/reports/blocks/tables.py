@@ -53,7 +53,7 @@ class Table(Struct, frozen=True, kw_only=True):
 
     def with_deleted(self) -> Table:
         if self.kept is None:
-            raise UserError(f"nothing deleted is kept of {self.name}: leave --deleted out")
+            raise UserError(f"nothing deleted is kept of {self.name}", "leave --deleted out", code="unsupported")
         return structs.replace(self, where=self.kept, columns={**self.columns, **self.gone})
 
     def kinds(self) -> Kinds:
@@ -68,20 +68,22 @@ class Table(Struct, frozen=True, kw_only=True):
 
     def chosen_by(self, what: str) -> str:
         if what not in self.choices:
-            raise UserError(f"{self.name} cannot be chosen by {what}: leave that out, or choose among the posts")
+            raise UserError(
+                f"{self.name} cannot be chosen by {what}", "leave that out, or choose among the posts", code="unsupported"
+            )
         return self.choices[what]
 
     def counted_by(self, counter: str) -> str:
         """A counter in SQL."""
         if counter not in self.counters:
             told = f"there are: {', '.join(self.counters)}" if self.counters else "they have none"
-            raise UserError(f"{self.name} have no counter {counter!r}; {told}")
+            raise UserError(f"{self.name} have no counter {counter!r}", told, code="unknown_name")
         return self.columns[counter]
 
     def is_judged(self, said: str) -> str:
         """The condition that one of a row's subjects is said to be something."""
         if not self.judged:
-            raise UserError(f"nothing is judged of {self.name}: leave --place and --judged out")
+            raise UserError(f"nothing is judged of {self.name}", "leave --place and --judged out", code="unsupported")
         return "(" + " or ".join(_JUDGED.format(subject=subject, id=id_, said=said) for subject, id_ in self.judged) + ")"
 
 

@@ -96,4 +96,4 @@ def _is_storable(value: int | float | str) -> bool:
 
 
 def _no_page(written: str) -> UserError:
-    return UserError(f"no page begins at {written!r:.40}: ask for the first one, without `after` and `before`")
+    return UserError(f"no page begins at {written!r:.40}", "ask for the first one, without `after` and `before`")

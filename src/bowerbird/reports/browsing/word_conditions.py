@@ -26,7 +26,7 @@ def tags_of(table: Table, words: Sequence[str]) -> list[str]:
 def in_texts(database: Database, table: Table, parts: Sequence[str]) -> Conditions:
     """That one of the texts may contain one of the parts."""
     if not table.words:
-        raise UserError(f"{table.name} have no text: search for something else than words")
+        raise UserError(f"{table.name} have no text", "search for something else than words", code="unsupported")
     dialect, columns = database.dialect, [table.columns[name] for name in table.words]
     found = [_NOT_ASCII[dialect].format(column) for column in columns]
     plain = [part for part in parts if part.isascii()]

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from bowerbird.errors import Failure, stored_failure
 from bowerbird.model import Outcome
 from bowerbird.model.wording import retold
 
@@ -47,15 +48,15 @@ CAUSE_WORDS = {
 
 def given_up(failure: str | None) -> tuple[Cause, str]:
     """Why a task was given up, and what that says of what it would have brought."""
-    outcome, _, words = (failure or "").partition(": ")
-    if outcome == Outcome.NOT_OFFERED:
-        return Cause.REACH, f"not offered by the server: {words}"
-    return Cause.UNKNOWN, f"given up: {retold(failure or '')}"
+    known = stored_failure(failure) or Failure("unknown", "")
+    if known.code == Outcome.NOT_OFFERED:
+        return Cause.REACH, f"not offered by the server: {known.problem}"
+    return Cause.UNKNOWN, f"given up: {retold(known)}"
 
 
 def retired(failure: str | None) -> tuple[Cause, str]:
     """What is said of a target that was taken out of the crawl on purpose."""
-    return Cause.BUDGET, f"taken out of the crawl: {failure or 'no reason is told'}"
+    return Cause.BUDGET, f"taken out of the crawl: {stored_failure(failure) or 'no reason is told'}"
 
 
 def left_out(why: str) -> tuple[Cause, str]:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from bowerbird.clock import from_micros
+from bowerbird.errors import Failure
 from bowerbird.model import Facet
 from bowerbird.ports import Transaction
 
@@ -86,7 +87,7 @@ async def read_surroundings(tx: Transaction, facets: Facets, crawl: str | None =
                 network=row["network"],
                 facet=facet,
                 as_of=from_micros(row["as_of"]),
-                left_out=(row["left_out"] or "").partition("; ")[0],
+                left_out=Failure.from_json(row["left_out"]).problem if row["left_out"] else "",
             )
         )
     return Surroundings(lanes=lanes, outages=await _outages(tx), crawl=crawl)

@@ -103,7 +103,7 @@ async def read_before(tx: Transaction, when: datetime) -> dict[str, Before]:
 async def read_structure(tx: Transaction, dialect: str, table: str) -> Structure:
     """Raises `UserError` where there is no such table."""
     if await tx.fetch_one(_TABLES[dialect], table) is None:
-        raise UserError(f"there is no table {table!r} in this store")
+        raise UserError(f"there is no table {table!r} in this store", code="unknown_name")
     columns = tuple(
         Column(row["name"], row["type"], bool(row["needed"]), bool(row["key"]))
         for row in await tx.fetch(_COLUMNS[dialect], table)

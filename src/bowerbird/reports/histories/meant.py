@@ -54,16 +54,24 @@ class Finder:
         users, posts = await self._users(text, names), await self._posts(text, names)
         if len(users) + len(posts) > 1:
             listed = ", ".join(sorted(str(row["id"]) for row in (*users.values(), *posts.values()))[:5])
-            raise UserError(f"{text!r} may mean several: {listed}; write the id of one, with --as user or --as post where needed")
+            raise UserError(
+                f"{text!r} may mean several: {listed}",
+                "write the id of one, with --as user or --as post where needed",
+                code="ambiguous",
+            )
         if not users and not posts and not names and self._network and "@" in text and not is_whole(self._network, text):
             raise UserError(
-                f"nobody in the store is called {text!r}, and many may be called so on {self._network}: write the whole handle, "
-                "with its server (@alice@mastodon.social, @alice.bsky.social), or the address of the account"
+                f"nobody in the store is called {text!r}, and many may be called so on {self._network}",
+                "write the whole handle, "
+                "with its server (@alice@mastodon.social, @alice.bsky.social), or the address of the account",
+                code="unknown_account",
             )
         if not users and not posts and not names:
             raise UserError(
-                f"cannot tell whom {text!r} means, nobody in the store is called so: write the address of the account or post, "
-                "its id (did:…, x:123 with --as user or --as post), or a handle (@alice) with --on NETWORK"
+                f"cannot tell whom {text!r} means, nobody in the store is called so",
+                "write the address of the account or post, "
+                "its id (did:…, x:123 with --as user or --as post), or a handle (@alice) with --on NETWORK",
+                code="unknown_account",
             )
         found.users |= users.keys()
         found.posts |= posts.keys()

@@ -88,7 +88,9 @@ async def grade(tx: Transaction, crawl: int) -> Graded:
     labels = await tx.fetch(_LABELS, crawl)
     if not labels:
         raise UserError(
-            "No keyword has a label yet. Use --labels with a file, or run this in a terminal and answer the questions."
+            "No keyword has a label yet.",
+            "Use --labels with a file, or run this in a terminal and answer the questions.",
+            code="needs_terminal",
         )
     given: defaultdict[str, dict[str, Category]] = defaultdict(dict)
     for row in labels:

@@ -125,11 +125,11 @@ async def find_event(tx: Transaction, name: str | None) -> tuple[int, str]:
     """The crawl that has keywords; raises `UserError` where none has, or several."""
     found = await read_events(tx)
     if not found:
-        raise UserError('No crawl in this store has keywords. Use flow = "event" in the crawl file.')
+        raise UserError("No crawl in this store has keywords.", 'Use flow = "event" in the crawl file.', code="unsupported")
     if name is not None and name not in found:
-        raise UserError(f"Crawl {name!r} has no keywords. Use one of: {', '.join(found)}.")
+        raise UserError(f"Crawl {name!r} has no keywords.", f"Use one of: {', '.join(found)}.", code="unknown_crawl")
     if name is None and len(found) > 1:
-        raise UserError(f"Several crawls have keywords. Use --crawl with one of: {', '.join(found)}.")
+        raise UserError("Several crawls have keywords.", f"Use --crawl with one of: {', '.join(found)}.", code="ambiguous")
     chosen = name or next(iter(found))
     return found[chosen], chosen
 

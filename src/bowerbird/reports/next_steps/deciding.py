@@ -9,7 +9,8 @@ from typing import Any
 from msgspec import Struct, structs
 
 from bowerbird.crawl.life.plan_versions import differences, document
-from bowerbird.crawl.process.endings import GIVEN_UP, NOTHING_LEFT
+from bowerbird.crawl.process.endings import BUDGET_SPENT, GOOD_ENOUGH, NOTHING_LEFT
+from bowerbird.errors import Failure
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.flows.flow import Size
 from bowerbird.limits.budget import SPENT, BudgetStatus
@@ -22,7 +23,6 @@ from bowerbird.reports.next_steps.costs import cheapest, paid_services
 from bowerbird.reports.next_steps.step import Step
 from bowerbird.reports.status.left_out import NotAsked
 from bowerbird.reports.status.money import month_purse, own_purse
-from bowerbird.reports.studies.sample import GOOD_ENOUGH
 
 _COUNTED = ("calls", "items", "users", "posts")
 
@@ -31,7 +31,8 @@ class Ended(Struct, frozen=True, kw_only=True):
     """How a crawl stands, as its store tells."""
 
     state: CrawlState
-    reason: str = ""
+    reason: Failure | None = None
+    """Why it ended; None: it never ran, or runs."""
     size: Size = Size()
     waiting: frozenset[tuple[str, str]] = frozenset()
     """Services and facets that have questions left."""
@@ -46,11 +47,15 @@ class Ended(Struct, frozen=True, kw_only=True):
     """What its last run was to reach."""
     now: datetime
 
+    @property
+    def code(self) -> str:
+        return "" if self.reason is None else self.reason.code
+
 
 def next_step(plan: CrawlPlan | None, again: Again, ended: Ended) -> Step:
     """What to do about a crawl; `plan`: what its file says now, None where nobody knows."""
     applying = _applying(plan, ended)
-    is_done = ended.state == CrawlState.FINISHED and ended.reason.startswith(NOTHING_LEFT) and GIVEN_UP not in ended.reason
+    is_done = ended.state == CrawlState.FINISHED and ended.code == NOTHING_LEFT
     if is_done and not applying:
         lacking = [each for each in ended.left_out if each.advice and each.targets]
         if first := tuple(f"to ask for {each.facet} of {each.service} too, {each.advice}" for each in lacking):
@@ -101,7 +106,7 @@ def _reached(plan: CrawlPlan, ended: Ended, file: str) -> Iterator[str]:
     if stop.duration is not None and ended.size.elapsed >= stop.duration:
         yield f"raise duration under [stop] of {file}: it ran for the {span(stop.duration)} that it may"
     is_as_before = stop.half_width is not None and ended.half_width is not None and stop.half_width >= ended.half_width
-    if is_as_before and ended.reason.startswith(GOOD_ENOUGH):
+    if is_as_before and ended.code == GOOD_ENOUGH:
         yield f"lower half_width under [stop] of {file}, now {stop.half_width:g}: the sample is as good as that"
 
 
@@ -113,7 +118,8 @@ def _own_dollars(plan: CrawlPlan, ended: Ended, file: str) -> Iterator[str]:
     costs = [cheapest(plan, each, ended.waiting) for each in paid_services(plan)]
     spent = f"{structs.replace(own, allowed=allowed).words} {SPENT}"
     # A stream may need more than the cheapest call: then that is why the crawl ended, and it would again.
-    if spent in ended.reason or (costs and all(cost is not None and left < cost for cost in costs)):
+    has_ended = ended.code == BUDGET_SPENT and own.allowed is not None and thousandths(own.allowed) == thousandths(allowed)
+    if has_ended or (costs and all(cost is not None and left < cost for cost in costs)):
         yield f"raise dollars under [stop] of {file}: {spent}"
 
 

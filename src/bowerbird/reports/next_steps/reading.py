@@ -31,7 +31,7 @@ async def read_ended(tx: Transaction, crawl: CrawlReport, lanes: tuple[LaneRepor
     own = [lane for lane in lanes if lane.crawl == crawl.name]
     return Ended(
         state=crawl.state,
-        reason=crawl.reason or "",
+        reason=crawl.reason,
         size=structs.replace(size, elapsed=await registry.time_run(tx, crawl.name)),
         waiting=frozenset((lane.service, lane.facet) for lane in own if _has_questions(lane)),
         purses=budget_statuses(await read_buckets(tx), now),

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from bowerbird.crawl.access.how_to_add import renew_line
-from bowerbird.crawl.process.endings import NOTHING_LEFT
+from bowerbird.crawl.process.endings import EXHAUSTED
 from bowerbird.limits.budget import BudgetStatus
 from bowerbird.model import CrawlState, Outcome
 from bowerbird.model.command_lines import command_line
@@ -96,7 +96,7 @@ def _resting(crawl: CrawlReport, step: Step, what: str, *, is_bad: bool = False,
 
 def is_open(crawl: CrawlReport) -> bool:
     """Whether a crawl that ended has something left to ask."""
-    is_done = crawl.state == CrawlState.FINISHED and (crawl.reason or "").startswith(NOTHING_LEFT)
+    is_done = crawl.state == CrawlState.FINISHED and crawl.reason is not None and crawl.reason.code in EXHAUSTED
     return not crawl.state.is_under_way and not is_done
 
 

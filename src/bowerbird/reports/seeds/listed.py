@@ -8,6 +8,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from bowerbird.clock import from_micros
+from bowerbird.errors import Failure, stored_failure
 from bowerbird.model import TaskState
 from bowerbird.ports import Row, Transaction
 from bowerbird.reports.browsing.pages import Ask, PageOf
@@ -35,7 +36,7 @@ class ListedSeed(Struct, frozen=True, kw_only=True):
     state: TaskState
     visits: int
     visited_at: datetime | None
-    failure: str | None
+    failure: Failure | None
 
 
 async def read_seeds(tx: Transaction, crawl: str, ask: Ask, word: str = "") -> PageOf[ListedSeed]:
@@ -66,5 +67,5 @@ def _seed(row: Row) -> ListedSeed:
         state=TaskState(row["state"]),
         visits=row["visits"],
         visited_at=None if visited is None else from_micros(visited),
-        failure=row["failure"],
+        failure=stored_failure(row["failure"]),
     )

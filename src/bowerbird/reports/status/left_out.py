@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from bowerbird.clock import from_micros
+from bowerbird.errors import Failure
 from bowerbird.flows.flow import Flow
 from bowerbird.model import TaskState
 from bowerbird.ports import Transaction
@@ -29,6 +30,7 @@ class NotAsked(Struct, frozen=True, kw_only=True):
     crawl: str
     service: str
     facet: str
+    code: str
     why: str
     advice: str
     """What to do about it; empty where nothing can be done."""
@@ -42,15 +44,16 @@ async def read_left_out(tx: Transaction, crawl: str | None = None) -> list[NotAs
     waiting = {(row["crawl"], row["service"], row["facet"]): int(row["waiting"]) for row in rows}
     found = []
     for row in rows:
-        why, _, advice = row["left_out"].partition("; ")
+        why = Failure.from_json(row["left_out"])
         before = _leading(_flows.decode(row["flow"]), row["facet"])
         found.append(
             NotAsked(
                 crawl=row["crawl"],
                 service=row["service"],
                 facet=row["facet"],
-                why=why,
-                advice=advice,
+                code=why.code,
+                why=why.problem,
+                advice=why.advice,
                 since=from_micros(row["left_out_at"]),
                 # What waits for a facet that leads to this one waits for this one too.
                 targets=max(waiting.get((row["crawl"], row["service"], name), 0) for name in before),

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from bowerbird.errors import Failure
 from bowerbird.model import CrawlState, ShownState, TaskState
 from bowerbird.reports.counting.counts import Count
 from bowerbird.reports.status.timings import Timings
@@ -19,7 +20,7 @@ class CrawlReport(Struct, frozen=True, kw_only=True):
     flow: str
     state: CrawlState
     wanted: CrawlState
-    reason: str | None
+    reason: Failure | None
     calls: int
     items: int
     users: int
@@ -51,7 +52,7 @@ class LaneReport(Struct, frozen=True, kw_only=True):
     service: str
     facet: str
     tasks: dict[TaskState, Count]
-    left_out: str | None = None
+    left_out: Failure | None = None
     """Why it is not asked, and what to do; None: it is."""
 
 

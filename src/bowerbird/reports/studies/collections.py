@@ -66,7 +66,7 @@ async def find_part(tx: Transaction, name: str) -> Part:
     if len(meant) == 1:
         return Part(_OF_LANE, tuple(meant))
     known = [*crawls, *(_names(row)[0 if _is_alone(row, sources) else -1] for row in sources)]
-    raise UserError(f"nothing here is called {name!r}; there are: {', '.join(known) or 'no crawls'}")
+    raise UserError(f"nothing here is called {name!r}", f"there are: {', '.join(known) or 'no crawls'}", code="unknown_crawl")
 
 
 def _names(row: Row) -> tuple[str, ...]:

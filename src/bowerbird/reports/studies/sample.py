@@ -21,7 +21,6 @@ from bowerbird.reports.studies.walks import WalkLane, read_lanes, read_users, re
 _MEANS = frozenset({"degree", "followers", "following", "posts"})
 LEAST_KNOWN = 0.8
 """Profiles are requested in batches, popular accounts earlier: estimates from few profiles are biased."""
-GOOD_ENOUGH = "good enough"
 
 
 class Account(Struct, frozen=True, kw_only=True):
@@ -118,7 +117,7 @@ async def enough(database: Database, crawl: str) -> str:
     figures = [each for walk in walks for each in (await _sample(database, walk, walk.stop.estimates)).figures]
     if not figures or not all(figure.is_reached for figure in figures):
         return ""
-    return f"{GOOD_ENOUGH}: " + ", ".join(f"{each.name} {each.value:.4g} ({each.low:.4g} to {each.high:.4g})" for each in figures)
+    return "good enough: " + ", ".join(f"{each.name} {each.value:.4g} ({each.low:.4g} to {each.high:.4g})" for each in figures)
 
 
 async def _walks(database: Database, crawl: str | None) -> AsyncIterator[_Walk]:

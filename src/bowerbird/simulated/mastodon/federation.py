@@ -43,7 +43,11 @@ class Vantage:
         self.domain = domain
         self.servers = servers or (domain,)
         if domain not in self.servers:
-            raise UserError(f"The server {domain} is not among those that share the world ({', '.join(servers)}): name it there.")
+            raise UserError(
+                f"The server {domain} is not among those that share the world ({', '.join(servers)})",
+                "name it there.",
+                code="unknown_name",
+            )
         self._flavours = {each: (flavours or {}).get(each, NEWEST) for each in self.servers}
         self.flavour = self._flavours[domain]
         self._at_home = {each: FORMS[kind.ids](world, each) for each, kind in self._flavours.items()}

@@ -45,7 +45,7 @@ async def _listen(runner: web.AppRunner, host: str, port: int) -> str:
         await web.TCPSite(runner, host, port).start()
     except OSError as problem:
         why = f"The simulated service cannot listen on {host}:{port} ({problem.strerror})"
-        raise UserError(f"{why}: choose another --port or --host.") from None
+        raise UserError(why, "choose another --port or --host.") from None
     name, chosen = runner.addresses[0][:2]
     return f"http://{f'[{name}]' if ':' in name else name}:{chosen}"
 

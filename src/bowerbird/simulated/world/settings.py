@@ -83,7 +83,7 @@ class WorldSettings(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if not 2 <= self.accounts <= MOST_ACCOUNTS:
             raise UserError(
-                f"A simulated world has 2 to {MOST_ACCOUNTS:,} accounts, not {self.accounts:,}: choose a number in between."
+                f"A simulated world has 2 to {MOST_ACCOUNTS:,} accounts, not {self.accounts:,}", "choose a number in between."
             )
         if not 0 <= self.silent < 1:
             raise UserError(f"The silent share of a simulated world must be at least 0 and below 1, not {self.silent}.")

@@ -12,6 +12,7 @@ from bowerbird.crawl.seeding.homes import host_of
 from bowerbird.crawl.seeding.seeder import HeardSeeder
 from bowerbird.crawl.seeding.starts import starts
 from bowerbird.crawl.work.lanes import Lane
+from bowerbird.errors import Failure
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.flows.flow import FacetUse, Flow
 from bowerbird.keywords.probes import Searches
@@ -69,7 +70,7 @@ def _neighbourhood(given: Given, view: ServiceView, use: FacetUse) -> Neighbourh
     return StoredNeighbourhood(given.database, view.number, view.speaks.network)
 
 
-def waiting_lane(given: Given, view: ServiceView, use: FacetUse, why: str) -> Lane:
+def waiting_lane(given: Given, view: ServiceView, use: FacetUse, why: Failure) -> Lane:
     """A lane that is not asked, with the reason."""
     return Lane(
         lane=view.numbers[use.name],

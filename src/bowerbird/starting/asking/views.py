@@ -10,11 +10,12 @@ from msgspec import Struct
 
 from bowerbird.crawl.access.credentials import Asking
 from bowerbird.crawl.access.needed import filling, searching
-from bowerbird.crawl.access.served import Served
+from bowerbird.crawl.access.served import NOT_OFFERED, Note, Served
 from bowerbird.crawl.access.surveys import Unknown
 from bowerbird.crawl.life import not_asked, registry
 from bowerbird.crawl.seeding.homes import HomeServers
 from bowerbird.crawl.seeding.seeder import FlowSeeder
+from bowerbird.errors import Failure
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.flows.files.sections.stream_plans import StreamPlan
 from bowerbird.flows.flow import FacetUse, Flow
@@ -97,8 +98,9 @@ def _probed(given: Given, gathered: Gathered, service: Service, speaks: Provider
     lost = gathered.lost[service.name]
     found = [name for name in SEARCHES if name in speaks.facets and name not in lost]
     if given.event is not None and given.event.use.probes != 0 and not found:
-        why = next(iter(lost.values()), "it has no such search")
-        gathered.notes.append(f"Candidates for keywords cannot be tested by searches on {service.name}: {why}.")
+        why = next(iter(lost.values()), Failure(NOT_OFFERED, "it has no such search"))
+        untested = why.within(f"candidates for keywords cannot be tested by searches: {why.problem}")
+        gathered.notes.append(Note(service.name, untested))
     return found
 
 

@@ -48,9 +48,9 @@ def read_opt_outs(path: Path, services: Sequence[Service]) -> OptOuts:
         elif (named := _named(text, services)) and wished(named, None, Subject.USER):
             people[named] = None
         else:
-            raise UserError(f"{path}:{number}: cannot tell whom {text!r:.60} means; {_WRITE}")
+            raise UserError(f"{path}:{number}: cannot tell whom {text!r:.60} means", _WRITE, code="not_understood")
     if lines and not any(line.startswith("key ") for line in lines):
-        raise UserError(f"{path} has marks without their key, which keep nobody out; take the whole file as it was shared")
+        raise UserError(f"{path} has marks without their key, which keep nobody out", "take the whole file as it was shared")
     return OptOuts(tuple(people), tuple(lines))
 
 
@@ -58,9 +58,13 @@ def _text(path: Path) -> str:
     try:
         return path.read_text("utf-8-sig")
     except OSError as error:
-        raise UserError(f"the opt-out list {path} cannot be read: {error.strerror}; check its permissions") from None
+        raise UserError(
+            f"the opt-out list {path} cannot be read: {error.strerror}", "check its permissions", code="file_unreadable"
+        ) from None
     except UnicodeDecodeError as error:
-        raise UserError(f"the opt-out list {path} is not text in UTF-8 (byte {error.start}); save it as such") from None
+        raise UserError(
+            f"the opt-out list {path} is not text in UTF-8 (byte {error.start})", "save it as such", code="file_unreadable"
+        ) from None
 
 
 def _named(text: str, services: Sequence[Service]) -> str:

@@ -66,5 +66,7 @@ async def _remover(listing: OptOutList, tx: Transaction) -> Callable[[str], obje
         return lambda media: None
     raise UserError(
         f"people on {listing.file} are new, and the store has pictures or films on disk, of which this crawl file "
-        f"does not say where they are: begin with `bowerbird forget {listing.file} --media FOLDER`"
+        "does not say where they are",
+        f"begin with `bowerbird forget {listing.file} --media FOLDER`",
+        code="needs_option",
     )

@@ -23,6 +23,8 @@ select who, what, at from actions where subject = ? and at > ? and who <> ? and 
 class Overtaken(UserError):
     """Somebody else has acted on the same meanwhile; answered with 409."""
 
+    default_code = "changed_meanwhile"
+
 
 async def begin(tx: Transaction, visitor: Visitor, what: str, subject: str, now: datetime) -> int:
     """Writes down that somebody does something, before it is done; answers its number."""
@@ -46,7 +48,11 @@ async def check_seen(tx: Transaction, visitor: Visitor, subject: str, seen: str)
     row = await tx.fetch_one(_NEWER, _cut(subject), int(seen), visitor.name)
     if row is not None:
         when = f"{from_micros(row['at']):%H:%M:%S}"
-        raise Overtaken(f"{row['who']} was faster ({row['what']}, {when} UTC): look at the page again, and then decide")
+        raise Overtaken(
+            f"{row['who']} was faster ({row['what']}, {when} UTC)",
+            "look at the page again, and then decide",
+            code="changed_meanwhile",
+        )
 
 
 def _cut(text: str) -> str:

@@ -40,7 +40,9 @@ class Door(Struct, frozen=True, kw_only=True):
         plain = tuple(each.strip().strip("[]").casefold().rstrip(".") for each in names)
         for each in plain:
             if not _NAME.fullmatch(each) and not _is_address(each):
-                raise UserError(f"--name {each!r} is no name of a host; write it alone, such as crawl.example.org")
+                raise UserError(
+                    f"--name {each!r} is no name of a host", "write it alone, such as crawl.example.org", code="invalid_address"
+                )
         return cls(host=where.host, names=plain, is_tls=where.certificate is not None, is_behind_proxy=where.may_be_plain)
 
     @property
@@ -104,7 +106,9 @@ async def check_door(door: Door, database: Database, store: str) -> None:
         f"{door.host} can be reached from other machines" if not is_loopback(door.host) else "with --name others can reach it"
     )
     raise UserError(
-        f"{reached}, and nobody has a password yet: add yourself with `{command_line('people', 'add', 'NAME', '--store', store)}`"
+        f"{reached}, and nobody has a password yet",
+        f"add yourself with `{command_line('people', 'add', 'NAME', '--store', store)}`",
+        code="needs_password",
     )
 
 

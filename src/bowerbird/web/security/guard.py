@@ -231,7 +231,9 @@ def check_routes(routes: Iterable[BaseRoute]) -> None:
             raise UserError(f"{route!r} is no plain route: nobody can tell who may ask for it")
         declares = hasattr(route.endpoint, _ROLE) or is_open(route.endpoint)
         if not declares and not (route.methods and route.methods <= SAFE):
-            raise UserError(f"{route.path} takes {', '.join(sorted(route.methods or ()))} and declares no role: use site.acting")
+            raise UserError(
+                f"{route.path} takes {', '.join(sorted(route.methods or ()))} and declares no role", "use site.acting"
+            )
 
 
 async def _seen(request: Request) -> str:

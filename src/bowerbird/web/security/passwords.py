@@ -36,11 +36,13 @@ class Crowded(Exception):
 def checked(password: str, name: str) -> str:
     """A password that somebody wants to have; raises `UserError` for one that is easily guessed."""
     if not SHORTEST <= len(password) <= LONGEST:
-        raise UserError(f"a password has from {SHORTEST} to {LONGEST:,} characters, this one has {len(password):,}")
+        raise UserError(
+            f"a password has from {SHORTEST} to {LONGEST:,} characters, this one has {len(password):,}", code="weak_password"
+        )
     if len(set(password)) < _FEW:
-        raise UserError(f"this password has fewer than {_FEW} different characters; choose another")
+        raise UserError(f"this password has fewer than {_FEW} different characters", "choose another", code="weak_password")
     if name.casefold() in password.casefold() and len(password) - len(name) < SHORTEST // 2:
-        raise UserError("this password is little more than the name; choose another")
+        raise UserError("this password is little more than the name", "choose another", code="weak_password")
     return password
 
 

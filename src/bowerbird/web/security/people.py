@@ -64,12 +64,16 @@ async def add(tx: Transaction, name: str, hash_: str, role: Role, now: datetime)
     known = written(name)
     if not NAME.fullmatch(known):
         raise UserError(
-            f"{name[:80]!r} cannot name a person; use up to 64 letters, digits, and . _ - @, and begin with a letter or digit"
+            f"{name[:80]!r} cannot name a person", "use up to 64 letters, digits, and . _ - @, and begin with a letter or digit"
         )
     if role is not Role.ADMIN and not await is_anybody_there(tx):
-        raise UserError("the first person must be an admin: nobody else could add or change people on the dashboard")
+        raise UserError(
+            "the first person must be an admin: nobody else could add or change people on the dashboard", code="refused"
+        )
     if not await tx.execute(_ADD, known, hash_, role.word, to_micros(now), to_micros(now)):
-        raise UserError(f"there is a person called {known} already; give another name, or set a new password")
+        raise UserError(
+            f"there is a person called {known} already", "give another name, or set a new password", code="already_exists"
+        )
     # Who came in with the key of the terminal did so because nobody had a password.
     await tx.execute(_STRANGERS_OUT)
 
@@ -103,14 +107,14 @@ async def _there(tx: Transaction, name: str) -> Person:
     person = await found(tx, name)
     if person is None:
         known = ", ".join(each.name for each in await listed(tx)) or "none yet"
-        raise UserError(f"there is no person called {name[:80]!r}; there are: {known}")
+        raise UserError(f"there is no person called {name[:80]!r}", f"there are: {known}", code="unknown_person")
     return person
 
 
 async def _keep_an_admin(tx: Transaction, person: Person) -> None:
     others = [each for each in await listed(tx) if each.role is Role.ADMIN and each.name != person.name]
     if person.role is Role.ADMIN and not others:
-        raise UserError(f"{person.name} is the only admin: make somebody else an admin first")
+        raise UserError(f"{person.name} is the only admin", "make somebody else an admin first", code="refused")
 
 
 def _person(row: Row) -> Person:

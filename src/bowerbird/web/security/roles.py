@@ -25,4 +25,6 @@ class Role(IntEnum):
         try:
             return cls[word.strip().upper()]
         except KeyError:
-            raise UserError(f"there is no role {word!r}; there are {', '.join(each.word for each in cls)}") from None
+            raise UserError(
+                f"there is no role {word!r}", f"there are {', '.join(each.word for each in cls)}", code="unknown_name"
+            ) from None

@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 from msgspec import Struct, structs
 
@@ -117,7 +118,14 @@ def command(
     except (Busy, DiskFull) as error:
         if not as_json:
             output.line(f"Failed: {error} What was settled is safe; go on with `{again.line()}`.", style="red")
-        output.result({"state": CrawlState.FAILED, "reason": str(error), "store": public(plan.store), "go_on": again.line()})
+        output.result(
+            {
+                "state": CrawlState.FAILED,
+                "reason": msgspec.to_builtins(error.failure),
+                "store": public(plan.store),
+                "go_on": again.line(),
+            }
+        )
         raise typer.Exit(FAILED) from None
     if not as_json:
         show_report(output, run, step, place_of(again, run.last.store))

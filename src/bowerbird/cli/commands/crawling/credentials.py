@@ -149,7 +149,9 @@ def bind(name: NameArgument, server: ServerOption = None, vault: VaultOption = N
     output, opened = Output(as_json=as_json), open_vault(load_settings(vault=vault))
     provider = opened.credential(name).provider
     if not server:
-        raise CredentialError("say to which server it belongs, with --server and the address of the one that gave it out")
+        raise CredentialError(
+            "say to which server it belongs, with --server and the address of the one that gave it out", code="needs_option"
+        )
     bound = opened.bind(name, credential_servers(provider, server))
     output.line(f"{name} is now sent to {_places(bound)} only.")
     output.result({"bound": name, "servers": bound.home, "vault": opened.path})
@@ -214,7 +216,9 @@ def password(
     opened.credentials()
     if not none and not sys.stdin.isatty():
         raise CredentialError(
-            "a new password is typed in a terminal; run this in one, or use --none for a key file instead of a password"
+            "a new password is typed in a terminal",
+            "run this in one, or use --none for a key file instead of a password",
+            code="needs_password",
         )
     new = None if none else str(typer.prompt("New password (not shown)", hide_input=True, confirmation_prompt=True, err=True))
     opened.reseal(new)

@@ -78,8 +78,8 @@ def _plan(file: Path, vault: FileVault) -> tuple[CrawlPlan | None, list[Check]]:
     except UserError as error:
         if not file.is_file():
             raise
-        found, _, advice = str(error).partition("; ")
-        return None, [Check("crawl file", PROBLEM, found, advice or "mend it, and look again at the rest of the crawl")]
+        advice = error.advice or "mend it, and look again at the rest of the crawl"
+        return None, [Check("crawl file", PROBLEM, error.problem, advice)]
 
 
 def _folder(plan: CrawlPlan) -> Path | None:

@@ -84,7 +84,11 @@ def copy(
     """Copy a built-in flow into a file of your own, to be changed there. Nothing is overwritten."""
     output, words = Output(as_json=as_json), vocabulary()
     if name not in words.flows:
-        raise UserError(f"There is no built-in flow {name!r}{meant(name, words.flows)}; built in: {listed(words.flows)}.")
+        raise UserError(
+            f"There is no built-in flow {name!r}{meant(name, words.flows)}",
+            f"built in: {listed(words.flows)}.",
+            code="unknown_flow",
+        )
     path = file or Path(f"{name}.toml")
     if path.suffix != ".toml":
         raise UserError(f"Cannot copy to {path}: a flow file must be named .toml.")
@@ -106,7 +110,9 @@ def _named(name: str, words: Vocabulary) -> tuple[str, Flow]:
     if not Path(name).is_file():
         hint = meant(name, words.flows)
         raise UserError(
-            f"There is no flow {name!r}{hint}; built in: {listed(words.flows)}. Or give the path of a flow or crawl file."
+            f"There is no flow {name!r}{hint}",
+            f"built in: {listed(words.flows)}. Or give the path of a flow or crawl file.",
+            code="unknown_flow",
         )
     return _checked(Path(name), words)
 
@@ -138,16 +144,18 @@ def _write_new(path: Path, text: str) -> None:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise UserError(f"{path} exists already; choose another name: nothing is overwritten.") from None
+        raise UserError(f"{path} exists already", "choose another name: nothing is overwritten.", code="already_exists") from None
     except OSError as error:
-        raise UserError(f"Cannot write {path}: {error.strerror}; choose another place.") from None
+        raise UserError(f"Cannot write {path}: {error.strerror}", "choose another place.", code="file_unwritable") from None
 
 
 def _write_image(path: Path, svg: str) -> None:
     if path.suffix.lower() != ".svg":
         advice = "name it .svg; every browser opens SVG and can print it or save it as PNG"
-        raise UserError(f"Cannot draw {path}: images are written as SVG only; {advice}.")
+        raise UserError(f"Cannot draw {path}: images are written as SVG only", f"{advice}.", code="unknown_format")
     try:
         path.write_text(svg, "utf-8")
     except OSError as error:
-        raise UserError(f"Cannot write the image {path}: {error.strerror}; choose another place.") from None
+        raise UserError(
+            f"Cannot write the image {path}: {error.strerror}", "choose another place.", code="file_unwritable"
+        ) from None

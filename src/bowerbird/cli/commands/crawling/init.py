@@ -84,15 +84,21 @@ def _key(plan: CrawlPlan) -> str:
 def _text(file: Path, flow: str, provider: str, base: str | None) -> tuple[str, CrawlPlan]:
     words = vocabulary()
     if flow not in words.flows:
-        raise UserError(f"there is no built-in flow {flow!r}{meant(flow, words.flows)}; there are: {listed(words.flows)}")
+        raise UserError(
+            f"there is no built-in flow {flow!r}{meant(flow, words.flows)}",
+            f"there are: {listed(words.flows)}",
+            code="unknown_flow",
+        )
     if provider not in words.providers:
         raise UserError(
-            f"there is no provider {provider!r}{meant(provider, words.providers)}; there are: {listed(words.providers)}"
+            f"there is no provider {provider!r}{meant(provider, words.providers)}",
+            f"there are: {listed(words.providers)}",
+            code="unknown_provider",
         )
     chosen = named_flow(flow, words)
     if not chosen.seeds and not words.channels.get(provider):
         able = listed(name for name in words.providers if words.channels.get(name))
-        raise UserError(f"the flow {flow} only listens, and {provider} has no streams; it runs on: {able}")
+        raise UserError(f"the flow {flow} only listens, and {provider} has no streams", f"it runs on: {able}", code="unsupported")
     text = example(chosen, provider, file.stem, is_paid=_is_paid(provider))
     if base is not None:
         # A function, so that no backslash of the address is taken for a group.
@@ -106,6 +112,8 @@ def _write(file: Path, text: str, *, is_forced: bool) -> None:
         with file.open("w" if is_forced else "x", encoding="utf-8") as opened:
             opened.write(text)
     except FileExistsError:
-        raise UserError(f"{file} exists already; choose another name, or overwrite it with --force") from None
+        raise UserError(
+            f"{file} exists already", "choose another name, or overwrite it with --force", code="already_exists"
+        ) from None
     except OSError as error:
-        raise UserError(f"cannot write {file}: {error.strerror}; choose another place") from None
+        raise UserError(f"cannot write {file}: {error.strerror}", "choose another place", code="file_unwritable") from None

@@ -135,7 +135,9 @@ def _password(name: str, file: Path | None) -> str:
         return checked(_first_line(file), name)
     if not sys.stdin.isatty():
         raise UserError(
-            "no password was given: run this in a terminal to be asked, or give --password-file FILE (- is standard input)"
+            "no password was given",
+            "run this in a terminal to be asked, or give --password-file FILE (- is standard input)",
+            code="needs_password",
         )
     return checked(
         str(
@@ -155,7 +157,7 @@ def _first_line(file: Path) -> str:
             with file.open(encoding="utf-8") as opened:
                 line = opened.readline(LONGEST + 2)
     except (OSError, UnicodeDecodeError) as problem:
-        raise UserError(f"cannot read the password from {file}: {problem}") from None
+        raise UserError(f"cannot read the password from {file}: {problem}", code="credential_unreadable") from None
     return line.rstrip("\r\n")
 
 

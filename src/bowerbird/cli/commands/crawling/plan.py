@@ -98,7 +98,9 @@ async def _probe(plan: CrawlPlan, settings: Settings, calls: int) -> Found:
 
 def _count(plan: CrawlPlan) -> int:
     if plan.seeds.query is not None:
-        raise UserError("the seeds are chosen from a store when the crawl starts: say with --seeds how many you expect")
+        raise UserError(
+            "the seeds are chosen from a store when the crawl starts", "say with --seeds how many you expect", code="needs_option"
+        )
     return max(1, sum(1 for _ in plan.seeds))
 
 

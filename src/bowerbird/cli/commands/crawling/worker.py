@@ -99,7 +99,7 @@ def run(
     asked, 2 something you can change, 3 failed, 130 after Ctrl-C.
     """
     if (store is None) == (coordinator is None):
-        raise UserError("say for whom to work: --store DATABASE, or --coordinator URL with a token")
+        raise UserError("say for whom to work: --store DATABASE, or --coordinator URL with a token", code="needs_option")
     settings, output = load_settings(vault=vault), Output(as_json=as_json)
     opened = Offering(open_vault(settings), tuple(credentials or ()))
     if coordinator is None:
@@ -112,7 +112,7 @@ def run(
         output.result(report_values(ran))
         raise typer.Exit(INTERRUPTED if ran.was_interrupted else FAILED if ran.ending.state == CrawlState.FAILED else 0)
     if crawl is not None:
-        raise UserError("a coordinator serves one crawl: leave its name out")
+        raise UserError("a coordinator serves one crawl", "leave its name out", code="conflicting_options")
     address = Address(base=coordinator, token=_token(token, token_file, settings), authority=ca, may_be_plain=plain)
     said = Output(as_json=as_json) if not quiet else Output(as_json=True)
     ended = asyncio.run(work_for(address, opened, RealClock(), said, (calls, frozenset(facets or ()))))
@@ -141,12 +141,13 @@ def _token(given: str | None, file: Path | None, settings: Settings) -> str:
         try:
             return file.read_text(encoding="utf-8").strip()
         except OSError as error:
-            raise UserError(f"cannot read the token in {file}: {error.strerror}") from None
+            raise UserError(f"cannot read the token in {file}: {error.strerror}", code="credential_unreadable") from None
     if settings.worker_token:
         return settings.worker_token
     raise UserError(
-        "a coordinator asks for a token: --token-file FILE, --token TOKEN or BOWERBIRD_WORKER_TOKEN; whoever has the database "
-        "makes one with `bowerbird worker tokens add NAME`"
+        "a coordinator asks for a token: --token-file FILE, --token TOKEN or BOWERBIRD_WORKER_TOKEN",
+        "whoever has the database makes one with `bowerbird worker tokens add NAME`",
+        code="needs_credential",
     )
 
 
@@ -156,7 +157,9 @@ async def _beside(crawl: str | None, store: str, who: tuple[Settings, Offering, 
     clock = RealClock()
     plan = await named_plan(crawl, store, vault.whole, clock)
     if not plan.is_joined:
-        raise UserError("a worker follows the plan in the database: name the crawl; with its file, `bowerbird crawl FILE --join`")
+        raise UserError(
+            "a worker follows the plan in the database", "name the crawl; with its file, `bowerbird crawl FILE --join`"
+        )
     transport = HttpTransport(clock, load_settings(contact=plan.contact or settings.contact).user_agent)
     participation = Participation(label=label, applies=False)
     outside = Outside(clock=clock, transport=transport, vault=vault, participation=participation)
@@ -170,7 +173,7 @@ async def _beside(crawl: str | None, store: str, who: tuple[Settings, Offering, 
                 for note in opened.notes:
                     view.say(note)
                 ran = await run_shown(opened, outside, view)
-            if ran.ending.reason != OUTDATED or ran.was_interrupted:
+            if ran.ending.reason.code != OUTDATED.code or ran.was_interrupted:
                 return ran
             plan = await planned_in(plan.store, plan.name, clock)
 

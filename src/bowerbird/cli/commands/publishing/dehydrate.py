@@ -45,7 +45,7 @@ def command(
     """
     output, found = Output(as_json=as_json), find_store(place)
     if out is None and as_json:
-        raise UserError("name a file with --out: standard output cannot hold both the ids and the JSON")
+        raise UserError("name a file with --out: standard output cannot hold both the ids and the JSON", code="needs_option")
     posts, name = asyncio.run(_write(found, service, out))
     count, left = posts.ids, {why: getattr(posts, why) for why in _REASONS}
     if out is not None:
@@ -87,5 +87,5 @@ async def _service(database: Database, name: str | None) -> Service:
         return next(iter(known.values()))
     if name not in known:
         there = ", ".join(known) or "none"
-        raise UserError(f"say with --service whose ids are meant: the store knows {there}")
+        raise UserError(f"say with --service whose ids are meant: the store knows {there}", code="needs_option")
     return known[name]

@@ -113,13 +113,13 @@ def command(
     )
     if what == "network":
         if deleted:
-            raise UserError("networks are made of what is there: leave --deleted out")
+            raise UserError("networks are made of what is there", "leave --deleted out", code="unsupported")
         from bowerbird.cli.exports.network_files import write_network
 
         write_network(output, found, request, kind or "follow")
         return
     if mutual:
-        raise UserError("only the edges of a network go both ways: leave --mutual out, or export network")
+        raise UserError("only the edges of a network go both ways", "leave --mutual out, or export network", code="unsupported")
     shape_of(request)
     if out == "-":
         _to_standard_output(found, request, as_json=as_json)
@@ -131,7 +131,7 @@ def command(
 
 def _to_standard_output(place: NamedStore, request: Request, *, as_json: bool) -> None:
     if as_json:
-        raise UserError("name a file with --out: standard output cannot hold both the rows and the JSON")
+        raise UserError("name a file with --out: standard output cannot hold both the rows and the JSON", code="needs_option")
 
     async def write() -> None:
         async with read_store(place, RealClock()) as database:

@@ -88,7 +88,7 @@ def command(
         return
     place = find_store(store)
     if on is not None and on not in NETWORKS:
-        raise UserError(f"--on {on} is no network; write one of {', '.join(NETWORKS)}")
+        raise UserError(f"--on {on} is no network", f"write one of {', '.join(NETWORKS)}", code="unknown_network")
     subject = None if as_ is None else Subject(as_.value)
     asked = _Asked(whom=_written(whom or []), network=on, subject=subject, who=who, why=why, media=media)
     if is_list:
@@ -101,7 +101,7 @@ def command(
 
 def _check_alone(is_more: bool) -> None:
     if is_more:
-        raise UserError("--apply-to takes out whom the store has forgotten already: forget people first, then apply that alone")
+        raise UserError("--apply-to takes out whom the store has forgotten already", "forget people first, then apply that alone")
 
 
 def _written(whom: list[str]) -> list[str]:
@@ -133,7 +133,7 @@ async def _share(place: NamedStore, path: Path, output: Output) -> None:
         with path.open("x", encoding="utf-8") as file:
             file.writelines(f"{line}\n" for line in lines)
     except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror}; choose another name") from error
+        raise UserError(f"cannot write {path}: {error.strerror}", "choose another name", code="file_unwritable") from error
     output.line(f"{numbers.many(len(lines), 'line')} in {path}. Others take them in with: bowerbird forget {path}")
     output.result({"file": path, "lines": len(lines)})
 
@@ -164,7 +164,7 @@ async def _meant(database: Database, asked: _Asked) -> tuple[Meant, Erased]:
     names = [line for line in asked.whom if not line.startswith(("key ", "mark "))]
     async with database.reading() as tx:
         if not asked.whom and not await is_unfinished(tx):
-            raise UserError("say whom: a handle, an id, an address, or a file with one per line; --list shows the record")
+            raise UserError("say whom: a handle, an id, an address, or a file with one per line", "--list shows the record")
         meant = await Finder(database, tx, asked.network, asked.subject).find(names)
         return meant, await count_known(database, tx, meant.users, sorted(meant.posts))
 
@@ -192,14 +192,14 @@ def _check_record(wish: Wish) -> None:
     """Who asked and why stays on record, and so must not name the forgotten."""
     said = [written for text in (wish.who, wish.why) for _, written in words_in(text, Kind.TEXT)]
     if any(name in wish.names for written in said for name in meanings(written, Kind.TEXT, None, ())):
-        raise UserError("--who and --why stay on record: write them without the name of whom you forget")
+        raise UserError("--who and --why stay on record", "write them without the name of whom you forget")
 
 
 def _ask(output: Output, is_sure: bool) -> None:
     if is_sure:
         return
     if output.as_json or not sys.stdin.isatty():
-        raise UserError("this deletes for good: say --yes, or --dry-run to see how much it is")
+        raise UserError("this deletes for good", "say --yes, or --dry-run to see how much it is", code="needs_agreement")
     typer.confirm("This cannot be undone. Go on?", abort=True)
 
 

@@ -109,7 +109,9 @@ def _files(kind: Kind, kinds: Sequence[Kind], out: Path | None) -> dict[Kind, Pa
         return {kind: path}
     folder = out or Path("figures")
     if folder.suffix:
-        raise UserError(f"`plot all` writes into a folder, and {folder} looks like a file: leave its ending out")
+        raise UserError(
+            f"`plot all` writes into a folder, and {folder} looks like a file", "leave its ending out", code="conflicting_options"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     return {each: folder / f"{each.value}.svg" for each in kinds}
 

@@ -89,7 +89,9 @@ async def _read(database: Database, posts: Sequence[str]) -> AsyncIterator[Told]
     for text in posts:
         numbers = await reader.find(names(text))
         if not numbers:
-            raise UserError(f"the post {text} is not stored; seeds of the flow `cascades` are, once it has run")
+            raise UserError(
+                f"the post {text} is not stored; seeds of the flow `cascades` are, once it has run", code="unknown_post"
+            )
         for number in numbers:
             passed = await reader.read(number)
             yield Told(passed, rebuild(passed))

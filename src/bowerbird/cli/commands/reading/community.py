@@ -50,7 +50,7 @@ def new(
         typer.echo(text, nl=False)
         return
     if file.exists():
-        raise UserError(f"{file} exists. Name another file, or move it away.")
+        raise UserError(f"{file} exists.", "Name another file, or move it away.", code="already_exists")
     file.write_text(text, encoding="utf-8")
     output.line(f'Wrote {file}. In a crawl file: flow = "community", and under [community] file = "{file}".')
     output.result({"file": str(file), "country": code})
@@ -62,7 +62,11 @@ def check(file: Annotated[Path, typer.Argument(metavar="FILE", help="A descripti
     from bowerbird.flows.files.community_file import read_community as read_file
 
     if not file.exists():
-        raise UserError(f"File {str(file)!r} not found. Run `bowerbird community new PT` to write a description to start from.")
+        raise UserError(
+            f"File {str(file)!r} not found.",
+            "Run `bowerbird community new PT` to write a description to start from.",
+            code="file_not_found",
+        )
     output, community = Output(as_json=as_json), read_file(file)
     output.line(f"{file} describes {community.name}. It is valid.")
     output.result({"file": str(file), **msgspec.to_builtins(community)})
@@ -96,7 +100,9 @@ def list_(
 ) -> None:
     """List members, or accounts around them, with the strongest signs for and against membership."""
     if which not in list(Which):
-        raise UserError(f"Unknown list {which!r}{meant(which, list(Which))}. Use one of: {', '.join(Which)}.")
+        raise UserError(
+            f"Unknown list {which!r}{meant(which, list(Which))}.", f"Use one of: {', '.join(Which)}.", code="unknown_name"
+        )
     output, found, wanted = Output(as_json=as_json), find_store(place), Which(which)
 
     async def read() -> dict[str, Any]:
@@ -144,7 +150,7 @@ def overrule(
 ) -> None:
     """Decide yourself whether an account is a member. The classifier keeps to it, and learns from it."""
     if value not in (YES, NO):
-        raise UserError(f"Invalid decision {value!r}{meant(value, (YES, NO))}. Use --as yes or --as no.")
+        raise UserError(f"Invalid decision {value!r}{meant(value, (YES, NO))}.", "Use --as yes or --as no.")
     _decide(who, _store_of(who, place, "overrule"), value, by, note, Output(as_json=as_json))
 
 
@@ -181,7 +187,7 @@ def rejudge(
     output, found, clock = Output(as_json=as_json), find_store(str(file)), RealClock()
     community = read_plan(file, may_lack_seeds=True).community
     if community is None:
-        raise UserError(f'{file} has no [community]. Add one with file = "pt.toml".')
+        raise UserError(f"{file} has no [community].", 'Add one with file = "pt.toml".')
     classifier = CommunityClassifier(community, load_settings().cache_folder)
 
     async def judge() -> dict[str, Any]:
@@ -213,7 +219,7 @@ def rejudge(
 
 def _store_of(who: str, place: str | None, action: str) -> NamedStore:
     if place is None and Path(who).is_file():
-        raise UserError(f"Name an account: bowerbird community {action} @handle {who}")
+        raise UserError(f"Name an account: bowerbird community {action} @handle {who}", code="needs_option")
     return find_store(place)
 
 
@@ -222,7 +228,7 @@ def _decide(who: str, found: NamedStore, value: str | None, by: str, note: str, 
     from bowerbird.community.decisions import save_decision
 
     if not by.strip():
-        raise UserError("Invalid --by ''. Give the name of who decides.")
+        raise UserError("Invalid --by ''.", "Give the name of who decides.")
     clock = RealClock()
 
     async def write() -> dict[str, Any]:
@@ -232,8 +238,8 @@ def _decide(who: str, found: NamedStore, value: str | None, by: str, note: str, 
             decision = value or (now[0].value if now else None)
             if decision not in (YES, NO):
                 raise UserError(
-                    f"There is no decision about {who} to confirm: it is {decision or 'not judged yet'}. "
-                    f"Decide with: bowerbird community overrule {who} --as yes"
+                    f"There is no decision about {who} to confirm: it is {decision or 'not judged yet'}.",
+                    f"Decide with: bowerbird community overrule {who} --as yes",
                 )
             before = await save_decision(tx, account.id, decision, by, note, clock.now())
         was = f" Before: {before}." if before not in (None, decision) else ""
@@ -248,5 +254,7 @@ async def _account(tx: Transaction, database: Database, who: str, place: NamedSt
     if len(accounts) == 1:
         return accounts[0]
     if accounts:
-        raise UserError(f"{who!r} may mean {', '.join(each.id for each in accounts)}. Give one of these ids.")
-    raise UserError(f"{place.shown} has no account {who!r}. Give an id or a handle.")
+        raise UserError(
+            f"{who!r} may mean {', '.join(each.id for each in accounts)}.", "Give one of these ids.", code="ambiguous"
+        )
+    raise UserError(f"{place.shown} has no account {who!r}.", "Give an id or a handle.", code="unknown_account")

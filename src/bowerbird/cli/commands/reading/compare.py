@@ -66,7 +66,7 @@ def command(
     output = Output(as_json=as_json)
     sides = _sides(what, within)
     if out is not None and len(sides) > 2:
-        raise UserError("--out tells what one of two has alone: name two")
+        raise UserError("--out tells what one of two has alone", "name two", code="needs_option")
     collections = asyncio.run(_read(sides))
     pairs = {(one, two): compare(collections[one], collections[two]) for one, two in combinations(collections, 2)}
     if len(pairs) == 1:
@@ -83,7 +83,10 @@ def command(
 
 def _sides(what: Sequence[str], within: str | None) -> list[Compared]:
     if len(set(what)) < 2:
-        raise UserError("name two different things to compare: two crawl files or databases, or two crawls of one with --in")
+        raise UserError(
+            "name two different things to compare: two crawl files or databases, or two crawls of one with --in",
+            code="needs_option",
+        )
     place = find_store(within) if within is not None else None
     return [Compared(each, place or find_store(each), is_part=place is not None) for each in dict.fromkeys(what)]
 

@@ -75,7 +75,9 @@ def command(
     output, found = Output(as_json=as_json), find_store(place)
     views = (by.value,) if by is not None else ("user",) if out is not None else VIEWS
     if out is not None and out.exists():
-        raise UserError(f"{out} exists already; choose another name, or move it away: nothing is overwritten")
+        raise UserError(
+            f"{out} exists already", "choose another name, or move it away: nothing is overwritten", code="already_exists"
+        )
 
     async def read() -> tuple[str | None, list[NotAsked], dict[str, ViewSums], PostSums]:
         async with read_store(found, RealClock()) as database:

@@ -61,7 +61,7 @@ def command(
     """Say which accounts are or were not to be had, which relations ended and which posts are not there. Changes nothing."""
     output, found = Output(as_json=as_json), find_store(place)
     if out is not None and what is None:
-        raise UserError("say with --what which of users, relations and posts --out is to hold")
+        raise UserError("say with --what which of users, relations and posts --out is to hold", code="needs_option")
 
     async def read() -> dict[str, Found]:
         async with read_store(found, RealClock()) as database:

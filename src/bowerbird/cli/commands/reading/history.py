@@ -43,7 +43,9 @@ def command(
 
     histories = asyncio.run(read())
     if not histories:
-        raise UserError(f"{found.shown} knows no account and no post {who!r}; give an id, a handle or an address")
+        raise UserError(
+            f"{found.shown} knows no account and no post {who!r}", "give an id, a handle or an address", code="unknown_account"
+        )
     if len(histories) > 1:
         raise UserError(_choice(who, histories))
     _show(output, histories[0])

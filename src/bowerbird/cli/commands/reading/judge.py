@@ -63,7 +63,11 @@ def command(
         output=Output(as_json=as_json),
     )  # fmt: skip
     if judge == JUDGE and said not in VALUES:
-        raise UserError(f"--of {said!r} is nothing a judge says{meant(said, VALUES)}; write one of {', '.join(VALUES)}")
+        raise UserError(
+            f"--of {said!r} is nothing a judge says{meant(said, VALUES)}",
+            f"write one of {', '.join(VALUES)}",
+            code="unknown_name",
+        )
     name, found = asyncio.run(_judge(asked))
     labelling.show_labelled(asked.output, found)
     asked.output.result({"crawl": name, **msgspec.to_builtins(found)})
@@ -80,7 +84,9 @@ async def _judge(asked: _Asked) -> tuple[str, Labelled]:
         if given is None and not asked.output.as_json and not sys.stdin.isatty():
             # Not before: who named a judge that there is not is told that first.
             raise UserError(
-                "accounts are shown and labelled in a terminal; elsewhere give --labels FILE, or --json for the result"
+                "accounts are shown and labelled in a terminal",
+                "elsewhere give --labels FILE, or --json for the result",
+                code="needs_terminal",
             )
         if given is not None:
             unknown = await keep_labels(database, group, given, clock.now())

@@ -132,7 +132,9 @@ def _words(place: str | None, action: str | None, term: str | None) -> tuple[str
         place, action, term = None, place, action
     known = [each.value for each in Action]
     if action is not None and action not in known:
-        raise UserError(f"Unknown action {action!r}{meant(action, known)}. Use one of: {', '.join(known)}.")
+        raise UserError(
+            f"Unknown action {action!r}{meant(action, known)}.", f"Use one of: {', '.join(known)}.", code="unknown_name"
+        )
     return place, Action(action or Action.SHOW), term
 
 
@@ -140,13 +142,17 @@ def _check(action: Action, term: str | None, given: Mapping[str, object], place:
     """Raise `UserError` if a term is missing, or if the action does not use an option."""
     if action in (Action.WHY, Action.PIN, Action.BLOCK, Action.FREE) and not term:
         quoted = ". Quote it, because # starts a comment in a shell."
-        raise UserError(f"Which keyword? Use bowerbird keywords {place} {action} '#hashtag'{quoted}")
+        raise UserError("Which keyword?", f"Use bowerbird keywords {place} {action} '#hashtag'{quoted}", code="needs_option")
     if term:
         parse_keyword(term)
     for option in (option for option, value in given.items() if value and action not in _USES[option]):
-        raise UserError(f"{option} has no effect for {action}, only for {' and '.join(_USES[option])}. Leave it out.")
+        raise UserError(
+            f"{option} has no effect for {action}, only for {' and '.join(_USES[option])}.", "Leave it out.", code="unknown_name"
+        )
     if term and (action in (Action.SEEDS, Action.GRADE) or (action is Action.SHOW and not given["--plot"])):
-        raise UserError(f"{action} takes no keyword. To explain one, use bowerbird keywords {place} why '{term}'.")
+        raise UserError(
+            f"{action} takes no keyword.", f"To explain one, use bowerbird keywords {place} why '{term}'.", code="unsupported"
+        )
 
 
 async def _event(database: Database, asked: _Asked) -> tuple[int, str]:
@@ -224,7 +230,11 @@ async def _order(asked: _Asked, action: Action, who: str) -> dict[str, Any]:
 
 async def _seeds(asked: _Asked, wish: Wish) -> dict[str, Any]:
     if wish == Wish():
-        raise UserError("Which posts belong to the event? Use --since and --until, --box, or --like with the text of a post.")
+        raise UserError(
+            "Which posts belong to the event?",
+            "Use --since and --until, --box, or --like with the text of a post.",
+            code="needs_option",
+        )
     async with read_store(asked.place, RealClock()) as database, database.reading() as tx:
         found = await propose(tx, database.dialect, wish)
     showing.show_proposals(asked.output, found)
@@ -259,5 +269,5 @@ def _box(written: str | None) -> Box | None:
     except ValueError:
         is_on_earth = False
     if not is_on_earth:
-        raise UserError(f"Invalid --box {written!r}. Use west,south,east,north in degrees, such as -9.5,38.6,-9.0,38.9.")
+        raise UserError(f"Invalid --box {written!r}.", "Use west,south,east,north in degrees, such as -9.5,38.6,-9.0,38.9.")
     return Box(west, south, east, north)

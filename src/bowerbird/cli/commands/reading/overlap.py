@@ -34,7 +34,9 @@ async def _read(place: NamedStore, crawl: str | None) -> Overlap:
         names = [each.name for each in await Reader(database).crawls()]
         chosen = await meant_crawl(database, place, crawl) or (names[0] if len(names) == 1 else None)
         if chosen is None:
-            raise UserError(f"say which crawl is meant with --crawl; {place.shown} holds: {', '.join(names) or 'none'}")
+            raise UserError(
+                f"say which crawl is meant with --crawl; {place.shown} holds: {', '.join(names) or 'none'}", code="ambiguous"
+            )
         async with database.reading() as tx:
             return await read_overlap(tx, chosen)
 

@@ -67,7 +67,7 @@ def _tables(sql: str, place: str | None, folder: Path) -> dict[str, str]:
 
 def _write(names: Sequence[str], rows: Iterator[Sequence[Any]], out: Path | None, format_: str | None) -> int:
     if format_ not in (None, "csv", "jsonl"):
-        raise UserError(f"there is no format {format_!r} here; there are: csv, jsonl")
+        raise UserError(f"there is no format {format_!r} here", "there are: csv, jsonl", code="unknown_format")
     with open_rows(out, Shape("rows", tuple(Column(name) for name in names)), format=format_) as file:
         while batch := list(islice(rows, _BATCH)):
             file.write(tuple(map(_plain, row)) for row in batch)

@@ -113,17 +113,23 @@ def _words(place: str | None, action: str | None, name: str | None) -> tuple[str
         place, action, name = None, place, action
     if action is not None and action not in known:
         raise UserError(
-            f"{action!r} is nothing that can be done with modules{meant(action, known)}; there are: {', '.join(known)}"
+            f"{action!r} is nothing that can be done with modules{meant(action, known)}",
+            f"there are: {', '.join(known)}",
+            code="unknown_name",
         )
     does = Action(action or Action.LIST)
     if does not in (Action.LIST, Action.NAMES) and name is None:
         what = "module" if does in _OF_A_MODULE else "name"
-        raise UserError(f"say which {what} is meant: bowerbird modules {place or 'FILE'} {does} NAME")
+        raise UserError(f"say which {what} is meant: bowerbird modules {place or 'FILE'} {does} NAME", code="ambiguous")
     if does in (Action.LIST, Action.NAMES) and name is not None:
-        raise UserError(f"{does} takes no name; the history of a module: bowerbird modules {place or 'FILE'} runs {name}")
+        raise UserError(
+            f"{does} takes no name; the history of a module: bowerbird modules {place or 'FILE'} runs {name}", code="unsupported"
+        )
     modules = KnownModules()
     if does in _OF_A_MODULE and name not in modules:
-        raise UserError(f"there is no module {name!r}{meant(name or '', modules)}; there are: {', '.join(modules)}")
+        raise UserError(
+            f"there is no module {name!r}{meant(name or '', modules)}", f"there are: {', '.join(modules)}", code="unknown_module"
+        )
     return place, does, name
 
 

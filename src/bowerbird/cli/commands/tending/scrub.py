@@ -62,8 +62,9 @@ async def _scrub(place: NamedStore, like: NamedStore | None, said: Said) -> _Scr
             before = await read_size(tx, database)
         if workers:
             raise UserError(
-                f"the crawl {workers[0].crawl} is running on {place.shown}: process {workers[0].pid} on {workers[0].host}. "
-                f"Stop it first with `bowerbird stop {place.file or place.shown}`"
+                f"the crawl {workers[0].crawl} is running on {place.shown}: process {workers[0].pid} on {workers[0].host}.",
+                f"Stop it first with `bowerbird stop {place.file or place.shown}`",
+                code="already_running",
             )
         if like is not None:
             async with opened_store(like, clock) as known:

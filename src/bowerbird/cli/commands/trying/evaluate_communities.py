@@ -30,7 +30,7 @@ def nationality(
     from bowerbird.settings import load_settings
 
     if data is not None and not data.is_dir():
-        raise UserError(f"No folder {data}. Name the folder with real profiles, or leave --data out.")
+        raise UserError(f"No folder {data}.", "Name the folder with real profiles, or leave --data out.", code="file_not_found")
     output = Output(as_json=as_json)
     figures = evaluate_nationality(
         load_settings().cache_folder,

@@ -49,7 +49,7 @@ def keywords(
     from bowerbird.evaluate.keywords import Conditions, evaluate_keywords
 
     if language not in {"mixed", "own"}:
-        raise UserError(f"Invalid language {language!r}. Use mixed or own.")
+        raise UserError(f"Invalid language {language!r}.", "Use mixed or own.")
     output = Output(as_json=as_json)
     report = evaluate_keywords(
         data,

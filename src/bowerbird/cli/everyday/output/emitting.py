@@ -104,7 +104,9 @@ class Emitter:
             return 0
         if not self._target.appends:
             raise UserError(
-                f"{path} exists already; add to it with --append, choose another name, or move it away: nothing is overwritten"
+                f"{path} exists already",
+                "add to it with --append, choose another name, or move it away: nothing is overwritten",
+                code="already_exists",
             )
         return path.stat().st_size
 
@@ -113,11 +115,17 @@ class Emitter:
         size = _size(path)
         if size < known.base:
             raise UserError(
-                f"{path} is shorter than when this command began to add to it: put it back, choose another file, or --fresh"
+                f"{path} is shorter than when this command began to add to it",
+                "put it back, choose another file, or --fresh",
+                code="file_damaged",
             )
         has_added = known.size > known.base or not self._target.appends
         if size > known.base and has_added and not await self._is_ours(path, known.base, 0):
-            raise UserError(f"{path} is not the file that this command has begun: move it away, choose another name, or --fresh")
+            raise UserError(
+                f"{path} is not the file that this command has begun",
+                "move it away, choose another name, or --fresh",
+                code="file_changed",
+            )
         if size < known.size:
             known = Position(base=known.base, size=known.base)
         elif size > known.size and not await self._is_ours(path, known.size, known.result):

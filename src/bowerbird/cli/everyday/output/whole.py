@@ -18,9 +18,11 @@ class WholeEmitter(Emitter):
     async def open(self) -> None:
         path = self._target.path
         if self._target.appends:
-            raise UserError(f"nothing can be added to {path}: leave --append out, or write CSV or JSON lines")
+            raise UserError(f"nothing can be added to {path}", "leave --append out, or write CSV or JSON lines")
         if path is not None and path.exists():
-            raise UserError(f"{path} exists already; choose another name, or move it away: nothing is overwritten")
+            raise UserError(
+                f"{path} exists already", "choose another name, or move it away: nothing is overwritten", code="already_exists"
+            )
 
     async def emit(self, *, with_raw: bool = False, is_ripe: Ripe | None = None) -> None:
         """Only counts, for those who show it."""
@@ -33,7 +35,7 @@ class WholeEmitter(Emitter):
         path, shape = self._target.path, self._target.shape
         format_ = whole_format(path, self._target.format)
         if path is None or format_ is None:
-            raise UserError("this output cannot be written in one go")
+            raise UserError("this output cannot be written in one go", code="file_unwritable")
         rows = await write_whole(path, format_, shape, self._batches(with_raw))
         self.position = structs.replace(self.position, rows=rows)
 

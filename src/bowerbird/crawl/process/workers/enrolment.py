@@ -6,7 +6,6 @@ from datetime import datetime
 
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.workers.running import is_lone, living, running_already
-from bowerbird.errors import UserError
 from bowerbird.model import CrawlState
 from bowerbird.ports import Transaction
 
@@ -17,7 +16,7 @@ async def enrol(tx: Transaction, crawl: str, now: datetime, *, is_alone: bool, l
     The caller has written the row of the crawl: of two that start at the same time, the second waits there for the first.
     """
     if is_alone and (others := await living(tx, crawl, now)):
-        raise UserError(running_already(crawl, others[0], now))
+        raise running_already(crawl, others[0], now)
     return Enrolment(crawl, await registry.enrol_worker(tx, crawl, now, label), label)
 
 

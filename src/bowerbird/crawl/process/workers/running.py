@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from bowerbird.clock import from_micros
 from bowerbird.crawl.life import registry
+from bowerbird.errors import UserError
 from bowerbird.ports import Transaction
 
 _WORKERS = "select * from workers where ended_at is null order by worker"
@@ -27,12 +28,13 @@ class Member(Struct, frozen=True, kw_only=True):
     """It has the name of our host and is not to be seen from here: another container, or we before a restart."""
 
 
-def running_already(crawl: str, member: Member, now: datetime) -> str:
-    """Why a second process is refused, and what to do."""
+def running_already(crawl: str, member: Member, now: datetime) -> UserError:
+    """Return the error for a second process of a crawl that was not started to work beside the first."""
     since = timedelta(seconds=(now - member.started_at) // timedelta(seconds=1))
-    return (
-        f"the crawl {crawl} is running already: process {member.pid} on {member.host}, for {since}.{_doubt(member, now)} "
-        "Stop it first with `bowerbird stop`, or work beside it with --join"
+    return UserError(
+        f"the crawl {crawl} is running already: process {member.pid} on {member.host}, for {since}.{_doubt(member, now)}",
+        "Stop it first with `bowerbird stop`, or work beside it with --join",
+        code="already_running",
     )
 
 

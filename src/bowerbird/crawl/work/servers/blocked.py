@@ -10,8 +10,11 @@ from bowerbird.crawl.life.not_asked import barred, is_asked_by_others, mark_lane
 from bowerbird.crawl.work.lanes import GoodAnswers, Lane, ServedLanes
 from bowerbird.crawl.work.scheduler import Scheduler
 from bowerbird.crawl.work.servers.strikes import Strikes, refusal
+from bowerbird.errors import Failure
 from bowerbird.model import Lease, Page
 from bowerbird.ports import Transaction
+
+REFUSED = "credential_refused"
 
 
 class Blocked:
@@ -46,26 +49,26 @@ class Blocked:
         for number in losing:
             is_bare = self._scheduler.is_bare(number, without=lease.credential)
             if is_bare and not await is_asked_by_others(tx, number, lease.call):
-                words = f"{refusal(lane, lease, page)}; {self._renewing(self._lanes.asked[number], lease.credential)}"
-                await mark_lane(tx, number, words, now)
+                advice = self._renewing(self._lanes.asked[number], lease.credential)
+                await mark_lane(tx, number, Failure(page.outcome, refusal(lane, lease, page), advice), now)
         return losing
 
-    def stuck(self) -> str:
+    def stuck(self) -> Failure:
         """What was refused, to whom, in which words, and what to do."""
         why = dict.fromkeys(self._strikes.words.values()) or ("no credential is left to ask with",)
         lost = ((self._lanes.asked[lane], credential) for lane, credential in self._strikes.lost.items())
-        return "; ".join((*why, *dict.fromkeys(self._renewing(*each) for each in lost)))
+        return Failure(REFUSED, "; ".join(why), "; ".join(dict.fromkeys(self._renewing(*each) for each in lost)))
 
-    def prevented(self, closed: Mapping[int, str]) -> str:
-        """Why this run could not do what its flow is there for, as a sentence; empty: it could. `closed`: by lane what its
-        server turned out not to offer."""
+    def prevented(self, closed: Mapping[int, Failure]) -> Failure | None:
+        """Why this run could not do what its flow is there for; None: it could. `closed`: by lane what its server turned out
+        not to offer."""
         bare = {number: self._refused(lane) for number, lane in self._lanes.asked.items() if self._scheduler.is_bare(number)}
-        reasons = {number: lane.left_out for number, lane in self._lanes.waiting.items()}
+        reasons = {number: lane.left_out for number, lane in self._lanes.waiting.items() if lane.left_out is not None}
         return barred([*self._lanes.asked.values(), *self._lanes.waiting.values()], {**bare, **reasons, **closed})
 
-    def _refused(self, lane: Lane) -> str:
+    def _refused(self, lane: Lane) -> Failure:
         why = self._strikes.words.get(lane.lane) or "no credential is left to ask it with"
-        return f"{why}; {self._renewing(lane, self._strikes.lost.get(lane.lane))}"
+        return Failure(REFUSED, why, self._renewing(lane, self._strikes.lost.get(lane.lane)))
 
     def _renewing(self, lane: Lane, credential: str | None) -> str:
         """What to do about a credential that is refused, or about the want of one."""

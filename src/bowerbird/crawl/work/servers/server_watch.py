@@ -18,6 +18,7 @@ from bowerbird.crawl.work.scheduler import Scheduler
 from bowerbird.crawl.work.servers.blocked import Blocked
 from bowerbird.crawl.work.servers.outages import Outages
 from bowerbird.crawl.work.servers.unsupported import Unsupported
+from bowerbird.errors import Failure
 from bowerbird.model import Arrival, Lease, Outcome, Page
 from bowerbird.ports import Frontier, Transaction
 
@@ -58,12 +59,12 @@ class ServerWatch:
         """The lanes that their servers turned out not to offer."""
         return self._unsupported.closed.keys()
 
-    def stuck(self) -> str:
-        """Why what waits cannot be asked: no credential is left to ask with. Empty: it can be, or nothing waits."""
-        return self._blocked.stuck() if self._scheduler.is_stuck() else ""
+    def stuck(self) -> Failure | None:
+        """Why what waits cannot be asked: no credential is left to ask with. None: it can be, or nothing waits."""
+        return self._blocked.stuck() if self._scheduler.is_stuck() else None
 
-    def prevented(self) -> str:
-        """Why this run could not do what its flow is there for, as a sentence; empty: it could."""
+    def prevented(self) -> Failure | None:
+        """Why this run could not do what its flow is there for; None: it could."""
         return self._blocked.prevented(self._unsupported.closed)
 
     async def weigh(self, tx: Transaction, lane: Lane, lease: Lease, page: Page, *, has_expired: bool) -> Weighed:
@@ -82,16 +83,16 @@ class ServerWatch:
             witness=self._unsupported.witness(lane, lease, page),
         )
 
-    async def note(self, tx: Transaction, lane: Lane, lease: Lease, weighed: Weighed, now: datetime) -> str:
-        """Writes down what the answer tells of its server and credential; a sentence where that closes the lane."""
+    async def note(self, tx: Transaction, lane: Lane, lease: Lease, weighed: Weighed, now: datetime) -> Failure | None:
+        """Writes down what the answer tells of its server and credential; the reason where that closes the lane."""
         page = weighed.page
         if weighed.is_ordinary:
             tx.after_commit(partial(self._was_ordinary, lane, lease))
-            return ""
+            return None
         await self._outages.note(tx, lane.service.name, page, now)
         learned = await self._unsupported.note(tx, lane, page, now)
-        closes = self._unsupported.closing(lane, page) if learned is not None else ""
-        if closes:
+        closes = self._unsupported.closing(lane, page) if learned is not None else None
+        if closes is not None:
             tx.after_commit(partial(self._scheduler.close, lane.lane))
         tx.after_commit(partial(self._unsupported.settled, lane, lease, page, learned))
         tx.after_commit(partial(self._look_around, lane.service.name))

@@ -14,9 +14,11 @@ from functools import partial
 from msgspec import Struct, field, structs
 
 from bowerbird.crawl.access.surveys import keep_refusal
+from bowerbird.crawl.answers.verdict import failure_of
 from bowerbird.crawl.life.not_asked import mark_lane
 from bowerbird.crawl.work.bookkeeping import has_answered
 from bowerbird.crawl.work.lanes import GoodAnswers, Lane
+from bowerbird.errors import Failure
 from bowerbird.model import EPOCH, Arrival, Gone, Lease, NotOffered, Outcome, Page, ServerInfo
 from bowerbird.model.wording import quoted
 from bowerbird.ports import Frontier, Transaction
@@ -65,8 +67,8 @@ class Unsupported:
         self._answered_before: set[tuple[int, int]] = set()
         """Lanes that answered an earlier process, or another one, about so many objects at once."""
         self._refusing: dict[int, _Refusals] = {}
-        self.closed: dict[int, str] = {}
-        """By lane: what the server does not offer, as a sentence."""
+        self.closed: dict[int, Failure] = {}
+        """By lane: what the server does not offer."""
 
     def is_calm(self) -> bool:
         """Whether nothing is in doubt: a good answer then changes nothing here but a count."""
@@ -130,8 +132,8 @@ class Unsupported:
             return None
         learned = await keep_refusal(tx, lane.service.name, lane.facet.name, page.detail, now)
         if not self.goes_on(lane, page):
-            await self._frontier.close(tx, lane.lane, f"{page.outcome}: {page.detail}"[:500])
-            await mark_lane(tx, lane.lane, f"the server said: {quoted(page.detail)}", now)
+            await self._frontier.close(tx, lane.lane, failure_of(page))
+            await mark_lane(tx, lane.lane, Failure(page.outcome, f"the server said: {quoted(page.detail)}"), now)
         return learned
 
     def witness(self, lane: Lane, lease: Lease, page: Page) -> list[Arrival]:
@@ -142,9 +144,11 @@ class Unsupported:
         has_answered = self._good.of_lane[lane.lane] > look.answered
         return [] if has_answered else [Arrival(lane=lane.lane, target=self._good.last[lane.lane])]
 
-    def closing(self, lane: Lane, page: Page) -> str:
-        """What a server turned out not to offer, as a sentence; empty where it is asked in another way from now on."""
-        return "" if self.goes_on(lane, page) else f"{lane.service.name} does not offer {lane.facet.name} ({quoted(page.detail)})"
+    def closing(self, lane: Lane, page: Page) -> Failure | None:
+        """What a server turned out not to offer; None where it is asked in another way from now on."""
+        if self.goes_on(lane, page):
+            return None
+        return Failure(page.outcome, f"{lane.service.name} does not offer {lane.facet.name} ({quoted(page.detail)})")
 
     def settled(self, lane: Lane, lease: Lease, page: Page, learned: ServerInfo | None) -> None:
         """Remembers how the call ended."""
@@ -158,10 +162,10 @@ class Unsupported:
             self._refusing.pop(lane.lane, None)
         if learned is None:
             return
-        if self.goes_on(lane, page):
-            self._changed(lane, learned)
+        if closing := self.closing(lane, page):
+            self.closed[lane.lane] = closing
         else:
-            self.closed[lane.lane] = self.closing(lane, page)
+            self._changed(lane, learned)
 
     def _doubted(self, lane: Lane, lease: Lease) -> None:
         task = lease.tasks[0].task

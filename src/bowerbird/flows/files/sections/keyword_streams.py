@@ -38,7 +38,7 @@ def _stream(table: Table, service: Service, vocabulary: Vocabulary, seeds: SeedL
     try:
         asked = vocabulary.keywords(service.provider, texts)
     except UserError as error:
-        raise table.wrong("seeds" if "seeds" in table.values else None, str(error)) from None
+        raise table.failed("seeds" if "seeds" in table.values else None, error) from None
     if asked is None or (is_named and not asked.is_filtered):
         return None
     host = structs.replace(service, base=asked.hosts.get(service.base, service.base))

@@ -62,7 +62,7 @@ def place_sources(table: Table, services: Sequence[Service], vocabulary: Vocabul
     names = [place.area.name for place in places]
     for number, name in enumerate(names):
         if name in names[:number]:
-            raise tables[number].wrong("name", f"two places are called {name!r}; give each its own name")
+            raise tables[number].wrong("name", f"two places are called {name!r}", "give each its own name", code="already_exists")
     streams: list[StreamPlan] = []
     searches: list[SearchPlan] = []
     for service in services:
@@ -89,7 +89,7 @@ def _blamed(
             table = own
             break
     key = next((key for key in ("box", "where", "name") if key in table.values), None)
-    return table.wrong(key, str(error))
+    return table.failed(key, error)
 
 
 def _place(table: Table, vocabulary: Vocabulary) -> PlacePlan:
@@ -97,7 +97,7 @@ def _place(table: Table, vocabulary: Vocabulary) -> PlacePlan:
     name = table.required("name", 'name = "Lisbon"')
     by = table.text("by")
     if by and by not in WAYS:
-        raise table.wrong("by", f"unknown way {by!r}{meant(by, WAYS)}; allowed: {listed(WAYS)}")
+        raise table.wrong("by", f"unknown way {by!r}{meant(by, WAYS)}", f"allowed: {listed(WAYS)}", code="unknown_name")
     return PlacePlan(area=_area(table, name, vocabulary), by=by, every=table.span("every"))
 
 
@@ -107,7 +107,7 @@ def _area(table: Table, name: str, vocabulary: Vocabulary) -> Area:
     try:
         return structs.replace(vocabulary.area(table.text("where", name)), name=name)
     except UserError as error:
-        raise table.wrong("where" if "where" in table.values else "name", str(error)) from None
+        raise table.failed("where" if "where" in table.values else "name", error) from None
 
 
 def _box(table: Table) -> Box:

@@ -101,14 +101,16 @@ def seed_list(table: Table, folder: Path, *, is_needed: bool = True) -> SeedList
         if not written and is_needed:
             raise table.wrong(
                 "seeds",
-                'seeds are missing; write for example: seeds = ["@Gargron"], seeds = ["#flood"] or seeds.file = "users.txt"',
+                "seeds are missing",
+                'write for example: seeds = ["@Gargron"], seeds = ["#flood"] or seeds.file = "users.txt"',
+                code="no_seeds",
             )
         return SeedList(written)
     inner = table.table("seeds")
     inner.only(SEED_KEYS, "[seeds]")
     seeds = SeedList(inner.texts("list"), _file(inner, folder), inner.text("column"), _query(inner, folder))
     if not seeds.written and not seeds.file and seeds.query is None:
-        raise table.wrong("seeds", 'seeds are missing; write for example: file = "users.txt"')
+        raise table.wrong("seeds", "seeds are missing", 'write for example: file = "users.txt"', code="no_seeds")
     _check_column(inner, seeds)
     return seeds
 
@@ -117,7 +119,9 @@ def _query(table: Table, folder: Path) -> SeedQuery | None:
     text, store = table.text("query"), table.text("store")
     if not text:
         if store:
-            raise table.wrong("store", 'store needs a query; add for example: query = "users where followers > 1000"')
+            raise table.wrong(
+                "store", "store needs a query", 'add for example: query = "users where followers > 1000"', code="missing_value"
+            )
         return None
     found = _QUERY.fullmatch(text)
     if found is None or found[1] not in CHOICES:
@@ -135,7 +139,9 @@ def _check_condition(table: Table, what: str, where: str) -> None:
     except ValueError as error:
         raise table.wrong("query", str(error)) from None
     for word in sorted(asked - known):
-        raise table.wrong("query", f"{word} is not known of stored {what}{meant(word, known)}; known: {listed(known)}")
+        raise table.wrong(
+            "query", f"{word} is not known of stored {what}{meant(word, known)}", f"known: {listed(known)}", code="unknown_name"
+        )
 
 
 def _store(table: Table, folder: Path) -> str:
@@ -144,7 +150,12 @@ def _store(table: Table, folder: Path) -> str:
         return text
     path = folder / Path(text).expanduser()
     if not path.is_file():
-        raise table.wrong("store", f"the store {str(path)!r} does not exist; paths start from the folder of the crawl file")
+        raise table.wrong(
+            "store",
+            f"the store {str(path)!r} does not exist",
+            "paths start from the folder of the crawl file",
+            code="file_not_found",
+        )
     return str(path)
 
 
@@ -153,20 +164,27 @@ def _file(table: Table, folder: Path) -> str:
         return ""
     path = folder / Path(table.text("file")).expanduser()
     if not path.is_file():
-        raise table.wrong("file", f"the seeds file {str(path)!r} does not exist; paths start from the folder of the crawl file")
+        raise table.wrong(
+            "file",
+            f"the seeds file {str(path)!r} does not exist",
+            "paths start from the folder of the crawl file",
+            code="file_not_found",
+        )
     return str(path)
 
 
 def _check_column(table: Table, seeds: SeedList) -> None:
     if seeds.column and not seeds.file:
-        raise table.wrong("column", 'column needs a file; add for example: file = "users.csv"')
+        raise table.wrong("column", "column needs a file", 'add for example: file = "users.csv"', code="missing_value")
     if seeds.file.endswith(".csv") and not seeds.column:
         raise table.wrong(
-            "file", f"say which column of the CSV holds the seeds, such as column = {_header(Path(seeds.file))[0]!r}"
+            "file",
+            f"say which column of the CSV holds the seeds, such as column = {_header(Path(seeds.file))[0]!r}",
+            code="ambiguous",
         )
     if seeds.column and seeds.column not in (header := _header(Path(seeds.file))):
-        hint = f"{meant(seeds.column, header)}; it has: {listed(header)}"
-        raise table.wrong("column", f"the CSV has no column {seeds.column!r}{hint}")
+        problem = f"the CSV has no column {seeds.column!r}{meant(seeds.column, header)}"
+        raise table.wrong("column", problem, f"it has: {listed(header)}", code="unknown_name")
 
 
 def is_text(seed: str) -> bool:
@@ -180,9 +198,13 @@ def _opened(path: Path, newline: str | None = None) -> Iterator[TextIO]:
         with path.open(encoding="utf-8-sig", errors="surrogateescape", newline=newline) as file:
             yield file
     except OSError as error:
-        raise UserError(f"the seeds file {path} cannot be read: {error.strerror}; check its permissions") from None
+        raise UserError(
+            f"the seeds file {path} cannot be read: {error.strerror}", "check its permissions", code="file_unreadable"
+        ) from None
     except csv.Error as error:
-        raise UserError(f"the seeds file {path} is not a table of comma-separated values: {error}; mend it") from None
+        raise UserError(
+            f"the seeds file {path} is not a table of comma-separated values: {error}", "mend it", code="file_unreadable"
+        ) from None
 
 
 def delimiter(file: TextIO) -> str:

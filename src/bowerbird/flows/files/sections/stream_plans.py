@@ -43,7 +43,9 @@ def stream_plans(table: Table, services: Sequence[Service], vocabulary: Vocabula
     names = [plan.subscription.name for plan in plans]
     for number, name in enumerate(names):
         if name in names[:number]:
-            raise tables[number].wrong("name", f'two streams are called {name!r}; give each its own: name = "…"')
+            raise tables[number].wrong(
+                "name", f"two streams are called {name!r}", 'give each its own: name = "…"', code="already_exists"
+            )
     return plans
 
 
@@ -62,18 +64,26 @@ def _service(table: Table, services: Sequence[Service]) -> Service:
     names = [service.name for service in services]
     name = table.text("service", names[0])
     if name not in names:
-        raise table.wrong("service", f"there is no service {name!r}{meant(name, names)}; the file names: {listed(names)}")
+        raise table.wrong(
+            "service",
+            f"there is no service {name!r}{meant(name, names)}",
+            f"the file names: {listed(names)}",
+            code="unknown_name",
+        )
     return services[names.index(name)]
 
 
 def _subscription(table: Table, provider: str, vocabulary: Vocabulary) -> Subscription:
     channels = vocabulary.channels.get(provider, {})
     if not channels:
-        raise table.wrong(None, f"{provider} has no streams; take [[streams]] out")
+        raise table.wrong(None, f"{provider} has no streams", "take [[streams]] out", code="unsupported")
     channel = table.required("channel", f'channel = "{next(iter(channels))}"')
     if channel not in channels:
         raise table.wrong(
-            "channel", f"{provider} has no channel {channel!r}{meant(channel, channels)}; it has: {listed(channels)}"
+            "channel",
+            f"{provider} has no channel {channel!r}{meant(channel, channels)}",
+            f"it has: {listed(channels)}",
+            code="unknown_name",
         )
     table.only([*OWN_KEYS, *channels[channel].options], f"a stream of {channel!r}")
     options = {key: _values(table, key) for key in table.values if key not in OWN_KEYS}
@@ -84,7 +94,7 @@ def _subscription(table: Table, provider: str, vocabulary: Vocabulary) -> Subscr
     except FlowError:
         raise
     except UserError as error:
-        raise table.wrong(None, str(error)) from None
+        raise table.failed(None, error) from None
 
 
 def _values(table: Table, key: str) -> tuple[str, ...]:
@@ -101,10 +111,22 @@ def _base(table: Table, default: str) -> str:
     base = table.text("base", default)
     parts = urlsplit(base)
     if parts.scheme not in _SCHEMES or not parts.netloc:
-        raise table.wrong("base", f'base {base!r} is not an address of a stream; write for example "wss://jetstream.example.org"')
+        raise table.wrong(
+            "base", f"base {base!r} is not an address of a stream", 'write for example "wss://jetstream.example.org"'
+        )
     if parts.username or parts.password:
-        raise table.wrong("base", "base must not contain a password; secrets belong into the vault: `bowerbird credentials -h`")
+        raise table.wrong(
+            "base",
+            "base must not contain a password",
+            "secrets belong into the vault: `bowerbird credentials -h`",
+            code="insecure_address",
+        )
     if parts.path.strip("/") or parts.query or parts.fragment:
         root = f"{parts.scheme}://{parts.netloc}"
-        raise table.wrong("base", f'base {base!r:.80} is no address of a server, but of something on it; write base = "{root}"')
+        raise table.wrong(
+            "base",
+            f"base {base!r:.80} is no address of a server, but of something on it",
+            f'write base = "{root}"',
+            code="invalid_address",
+        )
     return parts._replace(scheme=_SCHEMES[parts.scheme]).geturl().rstrip("/")

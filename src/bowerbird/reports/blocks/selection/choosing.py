@@ -63,7 +63,7 @@ def at_least(written: str) -> tuple[str, int]:
     """What is meant by `likes=100`; raises `UserError` for anything else."""
     counter, _, least = written.partition("=")
     if not (counter.strip() and least.strip().isdecimal() and len(least.strip()) <= _MOST_DIGITS):
-        raise UserError(f"{written[:60]!r} is no counter with a number: write it as likes=100")
+        raise UserError(f"{written[:60]!r} is no counter with a number", "write it as likes=100")
     return counter.strip(), int(least)
 
 
@@ -115,7 +115,7 @@ def keep_words(table: Table, block: Block, words: Sequence[str]) -> None:
     if not words:
         return
     if not table.words:
-        raise UserError(f"{table.name} have no text: leave --word out")
+        raise UserError(f"{table.name} have no text", "leave --word out", code="unsupported")
     parts = parts_of(table, words)
     tags = {folded(word[1:]) for word in hashtags(table, words)}
     found = has_one_of(parts, *(block.values(name) for name in table.words))
@@ -162,7 +162,7 @@ def _language(column: str, languages: Sequence[str]) -> Conditions:
 async def _numbers(database: Database, tx: Transaction, user: str) -> list[int]:
     accounts = await find_accounts(database, tx, user)
     if not accounts:
-        raise UserError(f"the store knows no account {user}: write its id or its handle")
+        raise UserError(f"the store knows no account {user}", "write its id or its handle", code="unknown_account")
     return [account.number for account in accounts]
 
 

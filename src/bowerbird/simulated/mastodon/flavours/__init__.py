@@ -20,5 +20,9 @@ def flavour(name: str) -> ServerInfo:
     """The flavour of that name; the newest Mastodon for none."""
     known = FLAVOURS.get(name or NEWEST.name)
     if known is None:
-        raise UserError(f"There is no simulated Mastodon server of the flavour {name!r}; there are {', '.join(FLAVOURS)}.")
+        raise UserError(
+            f"There is no simulated Mastodon server of the flavour {name!r}",
+            f"there are {', '.join(FLAVOURS)}.",
+            code="unknown_name",
+        )
     return known

@@ -100,7 +100,7 @@ async def _say(site: Site, request: Request, number: int, value: str, seen: str)
     async with site.database.reading() as tx:
         person = await read_person(tx, number)
     if person is None:
-        raise NotFound("this account is gone, or asked not to be collected")
+        raise NotFound("this account is gone, or asked not to be collected", code="unknown_account")
     name = f"@{person.handle}" if person.handle else person.id
 
     async def do() -> None:
@@ -108,7 +108,9 @@ async def _say(site: Site, request: Request, number: int, value: str, seen: str)
             now = await read_person(tx, number)
             if now is None or now.seen != seen:
                 by = f" by {now.decided_by}" if now and now.decided_by else ""
-                raise Changed(f"{name} was judged anew{by} since you saw it: nothing was done. Look again")
+                raise Changed(
+                    f"{name} was judged anew{by} since you saw it: nothing was done.", "Look again", code="changed_meanwhile"
+                )
             await save_decision(tx, person.id, value, who(site, request), "", site.clock.now())
 
     await site.act(request, "judge", f"{name}: {value}", do)

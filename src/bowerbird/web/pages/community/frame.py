@@ -43,7 +43,7 @@ async def crawl_of(database: Database, request: Request) -> CrawlReport:
     name = request.path_params["name"]
     crawl = await Reader(database).crawl(name)
     if crawl is None:
-        raise NotFound(f"there is no crawl called {name!r:.60} here")
+        raise NotFound(f"there is no crawl called {name!r:.60} here", code="unknown_crawl")
     return crawl
 
 

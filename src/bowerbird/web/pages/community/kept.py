@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from msgspec import Struct
 
-from bowerbird.errors import BowerbirdError
+from bowerbird.errors import BowerbirdError, Failure
 from bowerbird.ports import Clock
 
 T = TypeVar("T")
@@ -23,7 +23,7 @@ class Counted(Struct, Generic[T], frozen=True):
 
     value: T | None
     as_of: datetime
-    problem: str = ""
+    problem: Failure | None = None
     """Why there is none: it took longer than a page may ask."""
 
 
@@ -55,7 +55,7 @@ class Kept(Generic[T]):
             try:
                 found = Counted(await self._count(name), self._clock.now())
             except BowerbirdError as error:
-                found = Counted(None, self._clock.now(), str(error))
+                found = Counted(None, self._clock.now(), error.failure)
             finally:
                 self._making.pop(name, None)
                 # What failed is not tried anew with every look at the page.

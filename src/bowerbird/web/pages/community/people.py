@@ -70,5 +70,5 @@ def which_of(request: Request) -> Which:
     """The list that an address names."""
     named = request.path_params.get("which") or request.url.path.rsplit("/", 1)[-1]
     if named not in list(Which):
-        raise NotFound(f"there is no list {named!r:.40} of people")
+        raise NotFound(f"there is no list {named!r:.40} of people", code="unknown_name")
     return Which(named)

@@ -123,7 +123,7 @@ async def _kept(site: Site, request: Request, where: tuple[CrawlReport, str], nu
         async with site.database.transaction() as tx:
             sample = {each.number: each for each in await read_drawn_accounts(tx, crawl.crawl, JUDGE, said)}
             if number not in sample:
-                raise NotFound("this account is in no sample, or gone")
+                raise NotFound("this account is in no sample, or gone", code="unknown_account")
             await keep_label(tx, Group(crawl.crawl, JUDGE, said), Label(number, me, word), site.clock.now())
             return f"@{sample[number].handle}" if sample[number].handle else sample[number].id
 

@@ -63,7 +63,7 @@ class _Pages:
     async def _crawl(self, name: str, reader: Reader | None = None) -> CrawlReport:
         crawl = await (reader or self._site.reader).crawl(name)
         if crawl is None:
-            raise NotFound(f"there is no crawl {name!r} in this store")
+            raise NotFound(f"there is no crawl {name!r} in this store", code="unknown_crawl")
         return crawl
 
     async def _read_listed(self, about: str) -> Completeness:

@@ -95,7 +95,7 @@ class Crawls:
         """Raises `NotFound` where there is none of this name."""
         found = await (reader or self._site.reader).crawl(name)
         if found is None:
-            raise NotFound(f"there is no crawl {name!r} in this store; its crawls are listed at /crawls")
+            raise NotFound(f"there is no crawl {name!r} in this store", "its crawls are listed at /crawls", code="unknown_crawl")
         return found
 
     async def _course(self, name: str) -> Course:

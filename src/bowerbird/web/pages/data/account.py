@@ -72,7 +72,9 @@ async def _meant(still: Database, name: str) -> Response:
         return RedirectResponse(f"/users/{in_path(accounts[0].id)}", 303)
     if accounts:
         return RedirectResponse(f"/data/users?user={in_path(name)}", 303)
-    raise NotFound(f"The store knows no account {name}. Search for it among the accounts, or add it as a seed.")
+    raise NotFound(
+        f"The store knows no account {name}.", "Search for it among the accounts, or add it as a seed.", code="unknown_account"
+    )
 
 
 async def _values(still: Database, sheet: AccountSheet) -> dict[str, Any]:
@@ -136,7 +138,7 @@ def counts_plot(site: Site) -> Endpoint:
         async with one_moment(site.database) as still:
             counters = await read_counters(still, str(request.path_params["id"]))
             if counters is None:
-                raise NotFound("The store knows no such account, or no profile of it.")
+                raise NotFound("The store knows no such account, or no profile of it.", code="unknown_account")
             points = _points(counters, await read_profile_history(still, counters.number, counters.id))
         return JSONResponse(
             {
@@ -171,7 +173,7 @@ def _points(counters: Counters, changes: tuple[Change, ...]) -> list[tuple[datet
 async def _told(still: Database, request: Request) -> Account:
     account = await read_told(still, str(request.path_params["id"]))
     if account is None:
-        raise NotFound("The store knows no such account.")
+        raise NotFound("The store knows no such account.", code="unknown_account")
     return account
 
 

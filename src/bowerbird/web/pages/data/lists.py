@@ -52,9 +52,9 @@ def listing(site: Site, what: str) -> Endpoint:
         wanted = asked(what, request.query_params)
         async with one_moment(site.database) as still:
             try:
-                found, problem = await _found(still, wanted), ""
+                found, problem = await _found(still, wanted), None
             except UserError as error:
-                found, problem = Found(rows=()), str(error)
+                found, problem = Found(rows=()), error.failure
             choices = await read_choices(still)
         values = _values(site, wanted, found) | {"problem": problem, "saved": choices.saved, "crawls": choices.crawls}
         return site.page(request, "data/list.html", title=TITLES[what], status=400 if problem else 200, **values)

@@ -32,12 +32,12 @@ def media_file(site: Site) -> Endpoint:
         async with one_moment(site.database) as still, still.reading() as tx:
             name, folders = await kept_file(still, str(request.path_params["id"])), await media_folders_of(tx, vocabulary())
         if name is None:
-            raise NotFound("No file of this picture or film is kept, or its posts are gone.")
+            raise NotFound("No file of this picture or film is kept, or its posts are gone.", code="unknown_post")
         for folder in sorted(folders):
             path = inside(Path(folder), name)
             if path is not None:
                 return _answer(path)
-        raise NotFound("The file is not in the folder that the crawl file names.")
+        raise NotFound("The file is not in the folder that the crawl file names.", code="file_not_found")
 
     return endpoint
 

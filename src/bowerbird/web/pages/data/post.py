@@ -87,7 +87,7 @@ def counters_plot(site: Site) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         readings = await read_readings(site.database, str(request.path_params["id"]))
         if readings is None:
-            raise NotFound("The store has no such post, or it is gone.")
+            raise NotFound("The store has no such post, or it is gone.", code="unknown_post")
         told = [name for name in COUNTERS if any(each.counts[name] is not None for each in readings)]
         return JSONResponse(
             {
@@ -109,7 +109,9 @@ async def _sheet(still: Database, request: Request) -> PostSheet:
     name = str(request.path_params["id"])
     sheet = await read_post(still, name) or await read_post(still, post_at(name) or name)
     if sheet is None:
-        raise NotFound(f"The store has no post {name}. Search for it among the posts, or hydrate it by its id.")
+        raise NotFound(
+            f"The store has no post {name}.", "Search for it among the posts, or hydrate it by its id.", code="unknown_post"
+        )
     return sheet
 
 
@@ -126,7 +128,11 @@ async def _cascade(site: Site, request: Request) -> tuple[PassedOn, Passed, Casc
     async with one_moment(site.database) as still:
         sheet = await read_passed_on(still, str(request.path_params["id"]))
         if sheet is None or not sheet.passed_on.is_exact:
-            raise NotFound("This cascade is not drawn: the post is gone, or it was passed on too often. Ask bowerbird cascade.")
+            raise NotFound(
+                "This cascade is not drawn: the post is gone, or it was passed on too often.",
+                "Ask bowerbird cascade.",
+                code="unknown_post",
+            )
         passed = await CascadeReader(still).read(sheet.number)
     return sheet, passed, rebuild(passed)
 

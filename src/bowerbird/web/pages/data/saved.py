@@ -33,7 +33,7 @@ def keeping(site: Site) -> Handler:
     async def handler(request: Request, form: Form) -> Response:
         what, name = str(form.get("what", "")), str(form.get("name", "")).strip()
         if what not in ADDRESSES:
-            raise UserError(f"there is nothing called {what!r} to search")
+            raise UserError(f"there is nothing called {what!r} to search", code="unknown_name")
         # Written anew from what is understood: nothing else is kept.
         query = asked(what, QueryParams(parse_qsl(str(form.get("query", ""))))).query()
         person = site.guard.person(request)

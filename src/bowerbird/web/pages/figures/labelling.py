@@ -47,7 +47,7 @@ def routes(figures: Figures) -> list[BaseRoute]:
     async def say(request: Request, form: Form) -> Response:
         study, written = await found_study(figures, request), str(form.get("post") or "")
         if not written.isdecimal() or len(written) > _LONGEST_NUMBER:
-            raise UserError("this form names no post; load the page again")
+            raise UserError("this form names no post", "load the page again", code="unknown_post")
         label = PostLabel(int(written), figures.name_of(request), str(form.get("label") or "") or None)
 
         async def do() -> None:

@@ -39,7 +39,7 @@ def routes(figures: Figures) -> list[BaseRoute]:
     async def around(request: Request) -> Response:
         asked = request.query_params.get("account", "").strip()
         if len(asked) > _LONGEST:
-            raise UserError("that is too long for the name of an account")
+            raise UserError("that is too long for the name of an account", code="too_large")
         async with database.reading() as tx:
             found = await find_accounts(database, tx, asked) if asked else []
             people = await read_people(tx, database, [each.number for each in found[:_MOST_SHOWN]])
@@ -50,7 +50,11 @@ def routes(figures: Figures) -> list[BaseRoute]:
             shown = [each for each in found if each.number in people]
             return figures.page(request, "figures/which.html", title="Around an account", found=shown, **values)
         if not people:
-            raise NotFound(f"There is no account {asked} in this store that may be told of; search for it on the Data page.")
+            raise NotFound(
+                f"There is no account {asked} in this store that may be told of",
+                "search for it on the Data page.",
+                code="unknown_account",
+            )
         who = next(iter(people.values()))
         return figures.page(request, "figures/around.html", title=f"Around {who.label}", who=who, **values)
 
@@ -58,7 +62,7 @@ def routes(figures: Figures) -> list[BaseRoute]:
         """What takes a moment: the page is there before it."""
         graph = await around_of(request.query_params.get("account", ""))
         if graph is None:
-            raise NotFound("There is no such account in this store that may be told of.")
+            raise NotFound("There is no such account in this store that may be told of.", code="unknown_account")
         kinds = Counter(edge.kind for edge in graph.edges)
         favour = favouritism(graph.spoken_to)
         spread = None if favour is None else describe_favouritism(favour, len(graph.spoken_to))

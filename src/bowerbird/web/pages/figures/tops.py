@@ -64,7 +64,7 @@ def _ranked(request: Request) -> Ranked:
     try:
         return Ranked(request.query_params.get("what", Ranked.TAGS))
     except ValueError as error:
-        raise UserError(f"there is no such list; there are {', '.join(Ranked)}") from error
+        raise UserError("there is no such list", f"there are {', '.join(Ranked)}", code="unknown_name") from error
 
 
 def _month(request: Request) -> datetime | None:
@@ -74,4 +74,4 @@ def _month(request: Request) -> datetime | None:
     try:
         return datetime.strptime(written, "%Y-%m").replace(tzinfo=UTC)
     except ValueError as error:
-        raise UserError(f"{written[:40]!r} is no month; write 2026-03") from error
+        raise UserError(f"{written[:40]!r} is no month", "write 2026-03") from error

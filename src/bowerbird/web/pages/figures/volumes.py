@@ -74,7 +74,7 @@ def unit_of(request: Request) -> Unit | None:
     try:
         return Unit(named)
     except ValueError as error:
-        raise UserError(f"{named[:40]!r} is no unit of time; there are {', '.join(Unit)}") from error
+        raise UserError(f"{named[:40]!r} is no unit of time", f"there are {', '.join(Unit)}", code="unknown_name") from error
 
 
 def fitting(days: Series | None) -> Unit:

@@ -48,7 +48,7 @@ async def study_of(tx: Transaction, request: Request) -> Study:
     number = int(request.path_params["study"])
     study = await read_study(tx, number) if number < _LARGEST_NUMBER else None
     if study is None:
-        raise NotFound("There is no study of this number; it may have been removed.")
+        raise NotFound("There is no study of this number; it may have been removed.", code="unknown_name")
     return study
 
 
@@ -122,7 +122,7 @@ class _Pages:
             raise UserError("choose a CSV file first: two columns, a time and a number")
         body = await given.read(MAX_BYTES + 1)
         if len(body) > MAX_BYTES:
-            raise UserError(f"the file is larger than {MAX_BYTES:,} bytes; sum it up by day or month first")
+            raise UserError(f"the file is larger than {MAX_BYTES:,} bytes", "sum it up by day or month first", code="too_large")
         heading, series = read_series(body)
         name = str(form.get("name") or heading or given.filename.removesuffix(".csv"))
 
@@ -186,7 +186,7 @@ def _unit(form: Form) -> Unit:
     try:
         return Unit(named)
     except ValueError as error:
-        raise UserError(f"{named[:40]!r} is no unit of time; there are {', '.join(Unit)}") from error
+        raise UserError(f"{named[:40]!r} is no unit of time", f"there are {', '.join(Unit)}", code="unknown_name") from error
 
 
 def _time(form: Form, name: str, read: Callable[[str], datetime]) -> datetime | None:

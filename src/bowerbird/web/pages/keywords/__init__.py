@@ -181,7 +181,7 @@ class _Pages:
         said, typed = str(form.get("said", "")), str(form.get("term", "")).strip()[:200]
         term = parse_keyword(typed)
         if said not in ORDERS:
-            raise UserError(f"Unknown order {said!r}. Use one of: {', '.join(ORDERS)}")
+            raise UserError(f"Unknown order {said!r}.", f"Use one of: {', '.join(ORDERS)}", code="unknown_name")
         person = self._site.guard.person(request)
         who = person.name if person is not None else "dashboard"
 
@@ -202,7 +202,7 @@ async def _event_of(tx: Transaction, request: Request) -> tuple[int, str]:
     """The crawl that an address names: its number and name."""
     name = request.path_params["name"]
     if name not in await read_events(tx):
-        raise NotFound(f"there is no crawl {name!r} with keywords in this store")
+        raise NotFound(f"there is no crawl {name!r} with keywords in this store", code="unknown_crawl")
     return await find_event(tx, name)
 
 

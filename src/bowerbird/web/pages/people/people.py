@@ -50,12 +50,14 @@ class PeoplePages:
         """Changes it for who knows the old one: an open browser is not enough."""
         visitor = self._visitor(request)
         if visitor.person is None:
-            raise UserError("whoever has the key of the terminal has no password; add yourself as a person first")
+            raise UserError(
+                "whoever has the key of the terminal has no password", "add yourself as a person first", code="refused"
+            )
         name = visitor.person
 
         async def change() -> None:
             if not await self._is_own(request, name, _text(form, "old")):
-                raise UserError("the old password is wrong")
+                raise UserError("the old password is wrong", code="wrong_password")
             await self._set(name, form, but=visitor.session)
 
         await self._site.act(request, "change own password", name, change)
@@ -89,7 +91,11 @@ class PeoplePages:
     async def remove(self, request: Request, form: Form) -> Response:
         name = _text(form, "name")
         if people.written(name) == self._visitor(request).person:
-            raise UserError("nobody removes themselves here: ask another admin, or use `bowerbird people remove` on the machine")
+            raise UserError(
+                "nobody removes themselves here",
+                "ask another admin, or use `bowerbird people remove` on the machine",
+                code="refused",
+            )
         await self._site.act(
             request, "remove person", people.written(name), lambda: self._write(lambda tx: people.remove(tx, name))
         )
@@ -102,11 +108,11 @@ class PeoplePages:
     async def _hash(self, form: Form, name: str) -> str:
         password = checked(_text(form, "password"), name)
         if password != _text(form, "again"):
-            raise UserError("the two passwords differ; type the same one twice")
+            raise UserError("the two passwords differ", "type the same one twice", code="weak_password")
         try:
             return await self._site.guard.entrance.passwords.hash(password)
         except Crowded:
-            raise UserError("many people log in just now; try again in a few seconds") from None
+            raise UserError("many people log in just now", "try again in a few seconds", code="too_many") from None
 
     async def _is_own(self, request: Request, name: str, password: str) -> bool:
         try:
@@ -121,7 +127,7 @@ class PeoplePages:
     def _visitor(self, request: Request) -> Visitor:
         visitor = self._site.guard.person(request)
         if visitor is None:
-            raise UserError("log in first")
+            raise UserError("log in first", code="needs_password")
         return visitor
 
 

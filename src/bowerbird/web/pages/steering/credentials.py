@@ -42,9 +42,9 @@ def routes(desk: Desk) -> list[BaseRoute]:
     async def page(request: Request) -> Response:
         provider, kind = _chosen(request)
         try:
-            known, problem = list(desk.vault.credentials()), ""
+            known, problem = list(desk.vault.credentials()), None
         except CredentialError as error:
-            known, problem = [], str(error)
+            known, problem = [], error.failure
         wanted = request.query_params.get("replace")
         renewed = next((each for each in known if each.name == wanted and each.provider in PROVIDERS), None)
         return desk.page(

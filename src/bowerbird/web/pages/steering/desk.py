@@ -63,7 +63,7 @@ class Desk:
     @cached_property
     def files(self) -> CrawlFiles:
         if not self.site.store or self.site.store == ":memory:":
-            raise UserError("this store is in memory alone: crawls cannot be started beside it")
+            raise UserError("this store is in memory alone: crawls cannot be started beside it", code="unsupported")
         return CrawlFiles(folder_for(self.site.store, self.settings.data_folder))
 
     @cached_property
@@ -79,7 +79,9 @@ class Desk:
             if each.provider == DATABASE and self.vault.secret(each.name).values.get(ADDRESS) == store:
                 return f"vault:{each.name}"
         raise CredentialError(
-            "the address of this store has a password, which belongs into no crawl file: add the database under Credentials first"
+            "the address of this store has a password, which belongs into no crawl file",
+            "add the database under Credentials first",
+            code="insecure_address",
         )
 
     def page(self, request: Request, template: str, title: str, **values: Any) -> Response:
@@ -109,7 +111,7 @@ class Desk:
     def known(self, name: str, crawls: Collection[str]) -> str:
         """The same for those who have read the crawls of the store already."""
         if name not in crawls and name not in self.made():
-            raise NotFound(f"there is no crawl called {name!r:.60} here")
+            raise NotFound(f"there is no crawl called {name!r:.60} here", code="unknown_crawl")
         return name
 
     def made(self) -> list[str]:
@@ -128,5 +130,5 @@ def text(form: Form | Mapping[str, Any], name: str, most: int = 400) -> str:
     value = form.get(name)
     found = value.strip() if isinstance(value, str) else ""
     if len(found) > most:
-        raise UserError(f"{name} is too long: {len(found):,} characters, and {most:,} at most")
+        raise UserError(f"{name} is too long: {len(found):,} characters, and {most:,} at most", code="too_large")
     return found

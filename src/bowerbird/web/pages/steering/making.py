@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from bowerbird.community.countries import code_of, description
-from bowerbird.errors import UserError
+from bowerbird.errors import Failure, UserError
 from bowerbird.flows.files.flow_file import built_in_flow
 from bowerbird.flows.files.written import CrawlForm, written
 from bowerbird.flows.flow import Flow, Vocabulary
@@ -38,6 +38,9 @@ _UNNAMED = "name"
 _AT_FIRST = {"flow": "timelines", "provider": FIRST, "name": "", "duration": "7d"}
 
 
+_INCOMPLETE = "missing_value"
+
+
 def routes(desk: Desk) -> list[BaseRoute]:
     site = desk.site
 
@@ -56,7 +59,8 @@ def routes(desk: Desk) -> list[BaseRoute]:
         found = Checked(problem=problem) if draft is None else await asyncio.to_thread(check, draft, desk.vault)
         choices = _choices(form)
         if draft is not None and (problem or found.problem):
-            found = Checked(problem=_in_form_words(form, draft, choices) or found.problem or problem)
+            missing = _in_form_words(form, draft, choices)
+            found = Checked(problem=Failure(_INCOMPLETE, missing) if missing else found.problem or problem)
         is_begun = any(text(form, each, LARGEST) for each in ("name", "seeds", "text"))
         return site.part(request, "steering/checked.html", draft=draft, checked=found, is_begun=is_begun)
 
@@ -75,7 +79,9 @@ def routes(desk: Desk) -> list[BaseRoute]:
 
         async def do() -> None:
             if await site.reader.crawl(draft.name) is not None:
-                raise UserError(f"there is a crawl called {draft.name} in this store already: choose another name")
+                raise UserError(
+                    f"there is a crawl called {draft.name} in this store already", "choose another name", code="already_exists"
+                )
             await asyncio.to_thread(desk.files.make, draft)
 
         if is_begun:
@@ -111,35 +117,38 @@ async def _begun(desk: Desk, request: Request, form: Form, name: str) -> Respons
 
 def _agreed(found: Checked, draft: Draft, dollars: str) -> None:
     """Refuses before the file is written what would be refused when it is started."""
-    if found.advice:
-        raise UserError(f"{draft.name} cannot be started yet: {found.advice}")
+    if (missing := found.missing) is not None:
+        raise UserError(f"{draft.name} cannot be started yet: {missing.problem}", missing.advice, code=missing.code)
     if found.wish is not None and not dollars:
-        raise UserError(f"{draft.name} costs money: {found.may}. Agree by typing what it may spend a month")
+        raise UserError(
+            f"{draft.name} costs money: {found.may}.", "Agree by typing what it may spend a month", code="needs_agreement"
+        )
 
 
 async def _right(desk: Desk, form: Form) -> Draft:
     """The draft of a form if it can be used; raises `UserError` otherwise."""
     draft, problem = await _drafted(desk, form)
-    if draft is None or problem:
-        raise UserError(problem)
+    if draft is None or problem is not None:
+        why = problem or Failure(_INCOMPLETE, "it is not complete")
+        raise UserError(why.problem, why.advice, code=why.code)
     found = await asyncio.to_thread(check, draft, desk.vault)
-    if found.problem:
-        raise UserError(found.problem)
+    if (wrong := found.problem) is not None:
+        raise UserError(wrong.problem, wrong.advice, code=wrong.code)
     return draft
 
 
-async def _drafted(desk: Desk, form: Form) -> tuple[Draft | None, str]:
+async def _drafted(desk: Desk, form: Form) -> tuple[Draft | None, Failure | None]:
     """The crawl file that a form comes to, if it comes to one yet, and what is missing; without a name it can be shown."""
     try:
         name = text(form, "name") or _UNNAMED
         desk.files.check_free(name)
-        problem = "give it a name" if name == _UNNAMED else ""
+        problem = Failure(_INCOMPLETE, "give it a name") if name == _UNNAMED else None
         seeds = tuple(seeds_in(text(form, "seeds", LARGEST)))
         if "text" in form:
             return Draft(name=name, text=stored_here(await _pasted(form), desk.store_written()), seeds=seeds), problem
         return await _formed(desk, form, name, seeds), problem
     except UserError as error:
-        return None, str(error)
+        return None, error.failure
 
 
 def _in_form_words(form: Form, draft: Draft, choices: Mapping[str, Any]) -> str:
@@ -156,11 +165,11 @@ async def _pasted(form: Form) -> str:
     if pasted or not isinstance(uploaded, UploadFile) or not uploaded.size:
         return pasted
     if uploaded.size > LARGEST:
-        raise UserError(f"the file is larger than {LARGEST // 1024:,} KB")
+        raise UserError(f"the file is larger than {LARGEST // 1024:,} KB", code="too_large")
     try:
         return (await uploaded.read()).decode("utf-8")
     except UnicodeDecodeError:
-        raise UserError("the file is no text in UTF-8: a crawl file is written in TOML") from None
+        raise UserError("the file is no text in UTF-8: a crawl file is written in TOML", code="file_unreadable") from None
 
 
 async def _formed(desk: Desk, form: Form, name: str, seeds: tuple[str, ...]) -> Draft:
@@ -168,7 +177,7 @@ async def _formed(desk: Desk, form: Form, name: str, seeds: tuple[str, ...]) -> 
     flow, provider = _flow(text(form, "flow"), words), _provider(text(form, "provider"), words)
     country = code_of(text(form, "country")) if flow.needs_community and text(form, "country") else ""
     if flow.needs_community and not country:
-        raise UserError("say whose community it is: a country by two letters or its name, such as PT")
+        raise UserError("say whose community it is: a country by two letters or its name, such as PT", code="needs_option")
     base = text(form, "base") or _base(flow, provider)
     async with desk.site.database.reading() as tx:
         known = await read_name(tx, provider, base.rstrip("/"))
@@ -195,7 +204,7 @@ async def _formed(desk: Desk, form: Form, name: str, seeds: tuple[str, ...]) -> 
 
 def _flow(name: str, words: Vocabulary) -> Flow:
     if name not in words.flows:
-        raise UserError(f"there is no built-in flow {name!r:.40}")
+        raise UserError(f"there is no built-in flow {name!r:.40}", code="unknown_flow")
     return _built_in(name)
 
 
@@ -210,7 +219,7 @@ def _built_in(name: str) -> Flow:
 
 def _provider(name: str, words: Vocabulary) -> str:
     if name not in words.providers:
-        raise UserError(f"there is no network {name!r:.40}")
+        raise UserError(f"there is no network {name!r:.40}", code="unknown_network")
     return name
 
 
@@ -277,7 +286,7 @@ def _choices(given: Form | Mapping[str, Any]) -> dict[str, Any]:
 def _progress(desk: Desk, name: str) -> dict[str, Any]:
     """What a plan says so far, and what it came to."""
     if not NAME.fullmatch(name):
-        raise NotFound("there is no such plan")
+        raise NotFound("there is no such plan", code="unknown_name")
     folder = desk.files.folder / "drafts"
     log, out = folder / f"{name}.log", folder / f"{name}.plan.json"
     said = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.is_file() else []

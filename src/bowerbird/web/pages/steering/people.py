@@ -63,7 +63,7 @@ def routes(desk: Desk) -> list[BaseRoute]:
     async def looked(request: Request) -> Response:
         name = request.path_params["look"]
         if not is_look_up(name) or folder().text(name) is None:
-            raise NotFound("there is no such look-up")
+            raise NotFound("there is no such look-up", code="unknown_name")
         word = request.query_params.get("q", "")[:200]
         # First, so that nothing it brought last is missed.
         is_over = await _is_over(name)
@@ -89,4 +89,8 @@ def _check_free(provider: str) -> None:
     """A look-up that costs money is for those who type what it may cost: the command line asks for it."""
     words = vocabulary()
     if provider in words.providers and any(facet.is_paid for facet in words.facets(provider).values()):
-        raise UserError(f"{provider} charges for each account: look there with `bowerbird users @name --budget 0.10`")
+        raise UserError(
+            f"{provider} charges for each account",
+            "look there with `bowerbird users @name --budget 0.10`",
+            code="needs_agreement",
+        )

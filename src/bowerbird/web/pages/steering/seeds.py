@@ -50,7 +50,7 @@ def routes(desk: Desk) -> list[BaseRoute]:
         name = await desk.named(text(form, "crawl"))
         seeds = seeds_in(text(form, "seeds", LARGEST))
         if not seeds:
-            raise UserError("write at least one seed, one in a line")
+            raise UserError("write at least one seed, one in a line", code="no_seeds")
 
         async def do() -> str:
             is_started = await site.reader.crawl(name) is not None

@@ -15,7 +15,7 @@ from bowerbird.crawl.life.controls import ControlState, check_unchanged
 from bowerbird.crawl.process.workers.running import living, running_already
 from bowerbird.db.addresses import in_vault
 from bowerbird.db.moment import one_moment
-from bowerbird.errors import UserError
+from bowerbird.errors import Failure, UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan, read_crawl_file
 from bowerbird.model.money import in_dollars
 from bowerbird.ports import Database
@@ -29,6 +29,8 @@ from bowerbird.web.formats import in_path
 from bowerbird.web.pages.steering.desk import Desk, text
 from bowerbird.web.security import Form, Role
 
+_NO_FILE = Failure("file_not_found", "its crawl file is not on this machine", "start it where the file is")
+
 
 class Start(Struct, frozen=True, kw_only=True):
     """What starting a crawl would run, and what must be agreed to first."""
@@ -36,7 +38,7 @@ class Start(Struct, frozen=True, kw_only=True):
     name: str
     again: Again
     plan: CrawlPlan | None = None
-    problem: str = ""
+    problem: Failure | None = None
     wish: Wish | None = None
     """What nobody has agreed to yet that it may spend."""
     may: str = ""
@@ -85,23 +87,23 @@ async def _started(desk: Desk, name: str, last: tuple[Again, Wish | None]) -> St
 def _start(desk: Desk, start: Start, agreed: Wish | None) -> Start:
     again = start.again
     if again.file == UNKNOWN or not Path(again.file).is_file():
-        return structs.replace(start, problem="its crawl file is not on this machine: start it where the file is")
+        return structs.replace(start, problem=_NO_FILE)
     try:
         plan = read_crawl_file(Path(again.file), vocabulary(), again.seeds, again.name, may_lack_seeds=True)
     except UserError as error:
-        return structs.replace(start, problem=str(error))
+        return structs.replace(start, problem=error.failure)
     wish = wish_of(plan)
     start = structs.replace(start, plan=plan, problem=_elsewhere(desk, plan))
     is_agreed = wish is None or (agreed is not None and wish.is_within(agreed))
     return start if is_agreed else structs.replace(start, wish=wish, may=may_spend(plan))
 
 
-def _elsewhere(desk: Desk, plan: CrawlPlan) -> str:
-    """Why a file is not for this store; empty: it is."""
+def _elsewhere(desk: Desk, plan: CrawlPlan) -> Failure | None:
+    """Why a file is not for this store; None: it is."""
     if in_vault(plan.store) is not None or "://" in plan.store or "://" in desk.site.store:
-        return ""
+        return None
     is_here = Path(plan.store).resolve() == Path(desk.site.store).resolve()
-    return "" if is_here else "its crawl file names another store now"
+    return None if is_here else Failure("other_store", "its crawl file names another store now")
 
 
 def routes(desk: Desk) -> list[BaseRoute]:
@@ -145,7 +147,8 @@ def routes(desk: Desk) -> list[BaseRoute]:
 def agreement(found: Start, typed: str) -> tuple[str, ...]:
     """The words that agree to what a crawl may spend; raises `UserError` where that was not typed."""
     if found.problem:
-        raise UserError(f"{found.name} cannot be started: {found.problem}")
+        why = found.problem
+        raise UserError(f"{found.name} cannot be started: {why.problem}", why.advice, code=why.code)
     if found.wish is None:
         return ()
     try:
@@ -153,7 +156,7 @@ def agreement(found: Start, typed: str) -> tuple[str, ...]:
     except ValueError:
         is_agreed = False
     if not is_agreed:
-        raise UserError(f"{found.name} costs money: {found.may}. Agree by typing {found.dollars}")
+        raise UserError(f"{found.name} costs money: {found.may}.", f"Agree by typing {found.dollars}", code="needs_agreement")
     return ("--yes",)
 
 
@@ -168,7 +171,7 @@ async def _check(desk: Desk, name: str, seen: ControlState) -> None:
     async with desk.site.database.reading() as tx:
         members = await living(tx, name, now)
         if members:
-            raise UserError(running_already(name, members[0], now))
+            raise running_already(name, members[0], now)
         if seen.state:
             await check_unchanged(tx, name, None, seen)
 
@@ -179,7 +182,7 @@ def _file_name(name: str) -> str:
         return name
     plain = "".join(mark if mark.isascii() and mark.isalnum() else "-" for mark in name.lower()).strip("-")[:38]
     if not NAME.fullmatch(plain):
-        raise NotFound(f"no process of {name!r:.60} was started here")
+        raise NotFound(f"no process of {name!r:.60} was started here", code="unknown_crawl")
     return plain
 
 

@@ -201,7 +201,7 @@ class _Pages:
 def _crawl_of(crawls: Mapping[str, int], name: str) -> int | None:
     """The number of a crawl; raises `UserError` for what is none of the store."""
     if name and name not in crawls:
-        raise UserError(f"there is no crawl {name[:80]!r} in this store")
+        raise UserError(f"there is no crawl {name[:80]!r} in this store", code="unknown_crawl")
     return crawls[name] if name else None
 
 

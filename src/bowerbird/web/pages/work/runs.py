@@ -25,9 +25,9 @@ class Runs:
         """Raises `UserError` where there is no such module, or it runs already."""
         key = (crawl, module)
         if module not in KnownModules():
-            raise UserError(f"there is no module {module!r}")
+            raise UserError(f"there is no module {module!r}", code="unknown_module")
         if key in self._tasks:
-            raise UserError(f"the module {module} is being run just now")
+            raise UserError(f"the module {module} is being run just now", code="already_running")
         self._said.pop(key, None)
         self._tasks[key] = asyncio.create_task(self._run(crawl, module), name=f"module {module} of {crawl}")
 
