@@ -1,8 +1,8 @@
 """Every seam of bowerbird on one page: who asks what of whom.
 
 One call passes them in this order (docs/architecture.md numbers the steps):
-`RateLimits` say when, the `Ranker` says who, the `Frontier` leases, the `Provider` builds the request, the `Transport`
-carries it, the `Provider` reads the answer, the `Store` saves the page, the `Seeder` names new targets, and one
+`RateLimits` say when, the `Ranker` says who, the `Frontier` leases, the `Provider` (`providers/base.py`) builds the request,
+the `Transport` carries it, the `Provider` reads the answer, the `Store` saves the page, the `Seeder` names new targets, and one
 `Transaction` settles it all.
 """
 

@@ -162,7 +162,8 @@ class FileVault:
                 self.password = None
                 raise CredentialError(
                     f"The password does not open the vault {self.path}.",
-                    "Check BOWERBIRD_VAULT_PASSWORD or type it again. If it is right, the file is damaged: restore it from your backup.",
+                    "Check BOWERBIRD_VAULT_PASSWORD or type it again. If it is right, the file is damaged: restore "
+                    "it from your backup.",
                     code="wrong_password",
                 ) from None
             raise CredentialError(

@@ -1,5 +1,6 @@
-"""What is particular to a network, and to each API of it, as plain data: how it names accounts and posts, what its credentials
-are, and how the one-line commands use it. To add a network, add its two records at the end."""
+"""What is particular to a network, and to each API of it, as plain data: how it names accounts and
+posts, what its credentials are, and how the one-line commands use it. To add a network, add its two
+records at the end."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ class PageForm(Struct, frozen=True, kw_only=True):
     pattern: str
     """A regular expression for the URL without its query; the group `post` is the id of a post."""
     users: tuple[str, ...] = ()
-    """Ids of the account, as templates over the groups of the pattern; a template whose group is missing is skipped."""
+    """Ids of the account, as templates over the groups of the pattern; a template whose group is
+    missing is skipped."""
     handles: tuple[str, ...] = ()
     posts: tuple[str, ...] = ()
     """Ids of the post, as templates."""
@@ -26,12 +28,14 @@ class PageForm(Struct, frozen=True, kw_only=True):
 
 
 class Naming(Struct, frozen=True, kw_only=True):
-    """How accounts and posts are named in texts and URLs, to find who is to be forgotten or pseudonymized."""
+    """How accounts and posts are named in texts and URLs, to find who is to be forgotten or
+    pseudonymized."""
 
     pages: tuple[PageForm, ...] = ()
     """Tried in order; the first match counts."""
     profile: str = ""
-    """Template of the profile URL for a handle, on networks whose handles do not name the network."""
+    """Template of the profile URL for a handle, on networks whose handles do not name the network.
+    """
     profile_hosts: tuple[str, ...] = ()
     """Hosts whose URLs have an account right after the host."""
     profile_paths: tuple[str, ...] = ()
@@ -55,7 +59,8 @@ class Hearing(Struct, frozen=True, kw_only=True):
     base: str = ""
     """The base URL of the stream, if it differs from the API."""
     words: str = ""
-    """The option for words and hashtags; empty: the stream has everything and is filtered locally."""
+    """The option for words and hashtags; empty: the stream has everything and is filtered locally.
+    """
     accounts: str = ""
     """The option for accounts, if there is one."""
     account_form: str = "{}"
@@ -126,10 +131,11 @@ class Network(Struct, frozen=True, kw_only=True):
     has_witnesses: bool = False
     """Several servers report the same account, some with more authority."""
     author_after: str = ""
-    """What stands before the author's id in that of a post, so that a post shown under somebody else is forged; empty: ids name
-    nobody."""
+    """What stands before the author's id in that of a post, so that a post shown under somebody
+    else is forged; empty: ids name nobody."""
     tells_returns: bool = False
-    """A stream announces that an account is back; elsewhere a profile embedded in a new post shows it."""
+    """A stream announces that an account is back; elsewhere a profile embedded in a new post shows
+    it."""
     edits_keep_ids: bool = True
     """An edited post stays the same post."""
     tells_edits: bool = True
@@ -139,7 +145,8 @@ class Network(Struct, frozen=True, kw_only=True):
     reposts_name_the_way: bool = False
     """The text of a repost names the accounts it passed through."""
     post_forms: tuple[str, str] | None = None
-    """Templates of a post id and its URL over `{author}` and `{key}`, if each follows from the other."""
+    """Templates of a post id and its URL over `{author}` and `{key}`, if each follows from the
+    other."""
     short_forms: tuple[ShortForm, ...] = ()
     """Forms that SQLite stores shortened; a new one needs a migration."""
     media_forms: tuple[MediaForm, ...] = ()
@@ -204,7 +211,10 @@ _BLUESKY_NETWORK = Network(
     tells_edits=False,
     counts_reposts=False,
     not_askable=frozenset({PostKind.COMMENT, PostKind.REPOST}),
-    post_forms=("at://did:{author}/app.bsky.feed.post/{key}", "https://bsky.app/profile/did:{author}/post/{key}"),
+    post_forms=(
+        "at://did:{author}/app.bsky.feed.post/{key}",
+        "https://bsky.app/profile/did:{author}/post/{key}",
+    ),
     short_forms=(
         ShortForm("+", "at://did:plc:", 24, "/app.bsky.feed.post/"),
         ShortForm("-", "at://did:plc:", 24, "/app.bsky.feed.repost/"),
@@ -226,7 +236,10 @@ _BLUESKY_NETWORK = Network(
                 pattern=r"https?://[^/]+/profile/(?:(?P<id>did:[^/?#]+)|(?P<who>[^/?#]+))(?:/post/(?P<post>[^/?#]+))?",
                 users=("{id}",),
                 handles=("{who}",),
-                posts=("at://{id}/app.bsky.feed.post/{post}", "at://{who}/app.bsky.feed.post/{post}"),
+                posts=(
+                    "at://{id}/app.bsky.feed.post/{post}",
+                    "at://{who}/app.bsky.feed.post/{post}",
+                ),
                 is_anywhere=True,
             ),
         ),
@@ -250,7 +263,9 @@ BLUESKY = Traits(
         user="@bsky.app",
         post="at://did:plc:z72i7hdynmk6r22z27h6tvur/app.bsky.feed.post/3l6oveex3ii2l",
         words_are="words and hashtags (searching takes a login: see base below)",
-        stream='channel = "jetstream"\nbase = "wss://jetstream2.us-east.bsky.network"\ncollections = ["app.bsky.feed.post"]',
+        stream='channel = "jetstream"\n'
+        'base = "wss://jetstream2.us-east.bsky.network"\n'
+        'collections = ["app.bsky.feed.post"]',
     ),
     shortcuts=Shortcuts(
         pages=("bsky.app", "main.bsky.dev"),
@@ -276,7 +291,9 @@ BLUESKY = Traits(
 
 _MASTODON_SECRETS = (("access_token",),)
 
-_MASTODON_PAGE = r"(?P<server>https?://(?P<host>[^/]+))/(?:web/|deck/)?(?:@|users/)(?P<who>[\w.-]*\w)"
+_MASTODON_PAGE = (
+    r"(?P<server>https?://(?P<host>[^/]+))/(?:web/|deck/)?(?:@|users/)(?P<who>[\w.-]*\w)"
+)
 _MASTODON_POST = r"(?:/(?:statuses/)?(?P<post>[0-9A-Za-z]+))?"
 
 _MASTODON_NETWORK = Network(
@@ -287,7 +304,9 @@ _MASTODON_NETWORK = Network(
         pages=(
             # Of somebody elsewhere, as this server shows them.
             PageForm(
-                pattern=rf"{_MASTODON_PAGE}@(?P<home>[\w.:-]+){_MASTODON_POST}", handles=("{who}@{home}",), is_anywhere=True
+                pattern=rf"{_MASTODON_PAGE}@(?P<home>[\w.:-]+){_MASTODON_POST}",
+                handles=("{who}@{home}",),
+                is_anywhere=True,
             ),
             PageForm(
                 pattern=rf"{_MASTODON_PAGE}{_MASTODON_POST}",
@@ -315,7 +334,10 @@ MASTODON = Traits(
     ),
     shortcuts=Shortcuts(
         trends="tags",
-        hearings=(Hearing(channel="hashtag", words="tag", only_tags=True), Hearing(channel="public")),
+        hearings=(
+            Hearing(channel="hashtag", words="tag", only_tags=True),
+            Hearing(channel="public"),
+        ),
     ),
 )
 
@@ -331,7 +353,10 @@ _WEIBO_NETWORK = Network(
     reposts_name_the_way=True,
     naming=Naming(
         pages=(
-            PageForm(pattern=rf"{_WEIBO_HOST}/(?:u/|profile/)?(?P<number>\d{{6,20}})", users=("weibo:{number}",)),
+            PageForm(
+                pattern=rf"{_WEIBO_HOST}/(?:u/|profile/)?(?P<number>\d{{6,20}})",
+                users=("weibo:{number}",),
+            ),
             PageForm(pattern=rf"{_WEIBO_HOST}/n/(?P<who>[\w-]{{1,30}})", handles=("{who}",)),
         ),
         profile="https://weibo.com/n/{}",
@@ -345,8 +370,12 @@ WEIBO = Traits(
     base="https://api.weibo.com",
     servers=("https://api.weibo.com",),
     secrets={"user": _WEIBO_SECRETS, "app": _WEIBO_SECRETS},
-    example=Example(user="1642634100", post="3432603961237211", word="猫", words_are="words and topics"),
-    shortcuts=Shortcuts(pages=("weibo.com", "m.weibo.cn", "weibo.cn"), marks=("weibo:",), trends="hourly"),
+    example=Example(
+        user="1642634100", post="3432603961237211", word="猫", words_are="words and topics"
+    ),
+    shortcuts=Shortcuts(
+        pages=("weibo.com", "m.weibo.cn", "weibo.cn"), marks=("weibo:",), trends="hourly"
+    ),
 )
 
 
@@ -365,7 +394,8 @@ _X_NETWORK = Network(
         profile="https://x.com/{}",
         profile_hosts=("x.com", "mobile.x.com", "twitter.com", "mobile.twitter.com"),
         profile_paths=("intent/user?screen_name=",),
-        # `@alice-san` mentions alice there; on the other networks a handle may have a hyphen or a dot.
+        # `@alice-san` mentions alice there; on the other networks a handle may have a hyphen or a
+        # dot.
         mention="@[A-Za-z0-9_]{1,20}",
     ),
 )
@@ -376,7 +406,9 @@ X = Traits(
     servers=("https://api.x.com", "https://api.twitter.com"),
     secrets={"user": (_X_OAUTH, ("access_token",)), "app": (("bearer_token",),)},
     easiest_kind="app",
-    example=Example(user=_X_USER, post=_X_POST, stream='channel = "filter"\nrules = ["#caturday lang:en"]'),
+    example=Example(
+        user=_X_USER, post=_X_POST, stream='channel = "filter"\nrules = ["#caturday lang:en"]'
+    ),
     shortcuts=Shortcuts(
         pages=("x.com", "mobile.x.com", "twitter.com", "mobile.twitter.com"),
         marks=("x:",),
@@ -385,7 +417,9 @@ X = Traits(
         since=dict.fromkeys(("search", "hashtag", "timeline", "volumes"), "start_time"),
         until=dict.fromkeys(("search", "hashtag", "timeline", "volumes"), "end_time"),
         language_form="{} lang:{}",
-        hearings=(Hearing(channel="filter", words="rules", accounts="rules", account_form="from:{}"),),
+        hearings=(
+            Hearing(channel="filter", words="rules", accounts="rules", account_form="from:{}"),
+        ),
     ),
 )
 TWITTER_V1 = Traits(
@@ -396,11 +430,16 @@ TWITTER_V1 = Traits(
     secrets={"user": (_X_OAUTH, ("bearer_token",)), "app": (("bearer_token",), _X_OAUTH)},
     easiest_kind="app",
     example=Example(user=_X_USER, post=_X_POST, stream='channel = "filter"\ntrack = ["caturday"]'),
-    shortcuts=Shortcuts(language_form="{} lang:{}", hearings=(Hearing(channel="filter", words="track", accounts="follow"),)),
+    shortcuts=Shortcuts(
+        language_form="{} lang:{}",
+        hearings=(Hearing(channel="filter", words="track", accounts="follow"),),
+    ),
 )
 
 
-TRAITS: Mapping[str, Traits] = {each.provider: each for each in (BLUESKY, MASTODON, TWITTER_V1, WEIBO, X)}
+TRAITS: Mapping[str, Traits] = {
+    each.provider: each for each in (BLUESKY, MASTODON, TWITTER_V1, WEIBO, X)
+}
 """By provider."""
 NETWORKS: Mapping[str, Network] = {each.network.name: each.network for each in TRAITS.values()}
 """By name."""

@@ -33,7 +33,13 @@ __all__ = [
     "with_limits",
 ]
 
-_CLASSES = {"bluesky": "Bluesky", "mastodon": "Mastodon", "x": "XV2", "twitter_v1": "TwitterV1", "weibo": "Weibo"}
+_CLASSES = {
+    "bluesky": "Bluesky",
+    "mastodon": "Mastodon",
+    "x": "XV2",
+    "twitter_v1": "TwitterV1",
+    "weibo": "Weibo",
+}
 """Provider, which is also the name of its folder, and class."""
 
 

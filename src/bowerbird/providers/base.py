@@ -1,7 +1,9 @@
-"""The contract of a network: subclass `Provider`, fill in its tables and override what the network has.
+"""The contract of a network: subclass `Provider`, fill in its tables and override what the network
+has.
 
-Three methods are required: `request`, `parse` and `target`. Everything else has a default that means "this network does not
-have it". A provider is pure: it builds requests and parses responses, it never sends, waits or stores.
+Three methods are required: `request`, `parse` and `target`. Everything else has a default that
+means "this network does not have it". A provider is pure: it builds requests and parses responses,
+it never sends, waits or stores.
 """
 
 from __future__ import annotations
@@ -45,12 +47,13 @@ from bowerbird.model import (
 
 FacetTable = Mapping[str, Facet]
 Tables = Mapping[str, FacetTable]
-"""Facets by kind of credential: `user`, `app`, and `none` where the service answers without a credential."""
+"""Facets by kind of credential: `user`, `app`, and `none` where the service answers without a
+credential."""
 Now = Callable[[], datetime] | None
 
 
 class StreamReader(Protocol):
-    """Parses the messages of one connection. It never raises: unreadable messages are quarantined."""
+    """Parses the messages of one connection. Never raises: unreadable messages are quarantined."""
 
     def hear(self, messages: Sequence[bytes]) -> Heard: ...
 
@@ -76,7 +79,8 @@ class Provider(ABC):
     channels: Mapping[str, Channel] = {}
     """The streams; empty if the network has none."""
     keyword_ways: tuple[str, ...] = ()
-    """How keywords can be followed, best first: `filter` (the network filters), `full` (we filter), `search`."""
+    """How keywords can be followed, best first: `filter` (the network filters), `full` (we filter),
+    `search`."""
     most_keywords: int = 0
     """How many keywords are followed at once by default."""
     place_ways: tuple[str, ...] = ()
@@ -88,7 +92,8 @@ class Provider(ABC):
     server: ServerInfo = ServerInfo()
 
     def __init__(self, tables: Tables | None = None, *, now: Now = None, base: str = "") -> None:
-        """`now`: the clock for signatures and stream positions. `base`: the address that OAuth 1.0a signs."""
+        """`now`: the clock for signatures and stream positions. `base`: the address that OAuth 1.0a
+        signs."""
         self.now, self.base = now, base or self.default_base
         self._set_tables(self.default_tables if tables is None else tables)
 
@@ -113,7 +118,7 @@ class Provider(ABC):
 
     @abstractmethod
     def parse(self, ask: Ask, answer: Answer, service: Service) -> Page:
-        """Parse a response. Never raises: a failure is an outcome, a malformed item is quarantined."""
+        """Parse a response. Never raises: failures are outcomes, malformed items quarantined."""
 
     @abstractmethod
     def target(self, text: str, facet: Facet) -> str:
@@ -132,18 +137,19 @@ class Provider(ABC):
         return False
 
     def remap(self, item: KeptItem) -> User | Post | None:
-        """Map a stored payload again with today's code; None if it is not of this API. Raises `UNREADABLE`."""
+        """Map a stored payload again with today's code; None if it is not of this API. Raises
+        `UNREADABLE`."""
         return None
 
     # Checking a credential
 
     def credential_check(self, kind: str) -> Trial | None:
-        """Return a free call that fails for an invalid credential; None if every call costs money."""
+        """Return a free call that fails for an invalid credential; None if all calls cost money."""
         return None
 
     def credential_outcome(self, answer: Answer) -> tuple[Outcome, str]:
-        """Return BAD_TOKEN, FORBIDDEN_SCOPE or OK for the response to `credential_check`, and the server's message.
-        Any other outcome is inconclusive."""
+        """Return BAD_TOKEN, FORBIDDEN_SCOPE or OK for the response to `credential_check`, and the
+        server's message. Any other outcome is inconclusive."""
         return Outcome.OK, ""
 
     def account_name(self, answer: Answer) -> str | None:
@@ -166,7 +172,8 @@ class Provider(ABC):
         raise NotImplementedError
 
     def session(self, secret: Secret, answer: Answer) -> Secret | None:
-        """Return the secret with the session from the response to `login` or `refresh`; None if it failed."""
+        """Return the secret with the session from the response to `login` or `refresh`; None if it
+        failed."""
         raise NotImplementedError
 
     # Server software
@@ -197,34 +204,45 @@ class Provider(ABC):
         """Validate the options of a stream. Raises `UserError`."""
         raise UserError(f"{self.name} has no streams.")
 
-    def open(self, wanted: Subscription, cursor: str | None, answers: Sequence[Answer]) -> Request | Opening | Page:
-        """Return the next step to a connection, given the answers to the previous ones: a request to send first, how to
-        connect, or a page whose outcome says why it failed."""
+    def open(
+        self, wanted: Subscription, cursor: str | None, answers: Sequence[Answer]
+    ) -> Request | Opening | Page:
+        """Return the next step to a connection, given the answers to the previous ones: a request
+        to send first, how to connect, or a page whose outcome says why it failed."""
         raise NotImplementedError
 
     def refused(self, wanted: Subscription, answer: Answer) -> Page:
         """Parse the HTTP response that came instead of a stream."""
         raise NotImplementedError
 
-    def listener(self, wanted: Subscription, opening: Opening, service: Service, cursor: str | None) -> StreamReader:
+    def listener(
+        self, wanted: Subscription, opening: Opening, service: Service, cursor: str | None
+    ) -> StreamReader:
         raise NotImplementedError
 
-    def retune(self, before: Subscription, after: Subscription, answers: Sequence[Answer]) -> Request | Retuned | Page | None:
-        """Change the subscription of an open connection, like `open`; None if only a new connection can."""
+    def retune(
+        self, before: Subscription, after: Subscription, answers: Sequence[Answer]
+    ) -> Request | Retuned | Page | None:
+        """Change the subscription of an open connection, like `open`; None if only a new connection
+        can."""
         return None
 
     def fill_targets(self, wanted: Subscription) -> tuple[str, ...]:
-        """Return the targets of the channel's `fills` facet that list what a gap in the stream missed."""
+        """Return the targets of the channel's `fills` facet that list what a gap in the stream
+        missed."""
         return ()
 
     # Keywords and places
 
-    def keyword_stream(self, keywords: Sequence[str], heard: Subscription | None = None) -> KeywordStream | None:
+    def keyword_stream(
+        self, keywords: Sequence[str], heard: Subscription | None = None
+    ) -> KeywordStream | None:
         """Return the stream that carries these keywords; `heard` is the current subscription."""
         return None
 
     def keyword_search(self, keyword: str) -> tuple[str, str] | None:
-        """Return the facet and target that list the latest posts with a keyword (`#tag`, `word`, `"phrase"`, `@account`)."""
+        """Return the facet and target that list the latest posts with a keyword (`#tag`, `word`,
+        `"phrase"`, `@account`)."""
         return None
 
     def geography(self, areas: Sequence[Area], way: str) -> Geography:
@@ -236,8 +254,12 @@ def with_token(request: Request, secret: Secret, scheme: str = "Bearer") -> Requ
     """Return the request with the secret's access token in the `Authorization` header."""
     token = secret.values.get("access_token")
     if not token:
-        raise CredentialError(f"Credential {secret.name} has no access_token. Add it again with one.")
-    return msgspec.structs.replace(request, headers={**request.headers, "authorization": f"{scheme} {token}"})
+        raise CredentialError(
+            f"Credential {secret.name} has no access_token. Add it again with one."
+        )
+    return msgspec.structs.replace(
+        request, headers={**request.headers, "authorization": f"{scheme} {token}"}
+    )
 
 
 # Tables
@@ -245,13 +267,17 @@ def with_token(request: Request, secret: Secret, scheme: str = "Bearer") -> Requ
 
 def tables_of(facets: Sequence[Facet], limits: Mapping[str, tuple[Limit, ...]]) -> Tables:
     """Return the same facets for every kind of credential, each with the limits of that kind."""
-    return {kind: {facet.name: msgspec.structs.replace(facet, limits=each) for facet in facets} for kind, each in limits.items()}
+    return {
+        kind: {facet.name: msgspec.structs.replace(facet, limits=each) for facet in facets}
+        for kind, each in limits.items()
+    }
 
 
 def closed_to(tables: Tables, closed: Mapping[str, Collection[str]]) -> Tables:
     """Return the tables without the facets that a kind of credential may not use."""
     return {
-        kind: {name: facet for name, facet in table.items() if name not in closed.get(kind, ())} for kind, table in tables.items()
+        kind: {name: facet for name, facet in table.items() if name not in closed.get(kind, ())}
+        for kind, table in tables.items()
     }
 
 
@@ -265,7 +291,8 @@ def path_segment(text: str) -> str:
 
 
 def page_size(ask: Ask, facet: Facet) -> int:
-    """Return how many results to request: the facet's maximum, or the hint `limit` if that is lower."""
+    """Return how many results to request: the facet's maximum, or the hint `limit` if that is
+    lower."""
     hint = ask.hints.get("limit", "")
     if hint.isascii() and hint.isdigit() and len(hint) < 7:
         return max(1, min(int(hint), facet.results_per_call))
@@ -281,7 +308,8 @@ def parse_target(
     word: Callable[[str, Facet], str | None],
     accepted: Callable[[Facet], str],
 ) -> str:
-    """Return the target for what a user wrote, by the parser of the facet's subject. Raises `UserError`."""
+    """Return the target for what a user wrote, by the parser of the facet's subject. Raises
+    `UserError`."""
     written = text.strip()
     match facet.subject:
         case Subject.USER:
@@ -311,6 +339,7 @@ def hashtag(written: str) -> str | None:
 
 def keyword_query(keyword: str) -> tuple[str, str]:
     """Return facet and target of a keyword on networks with the operators `from:` and quotes."""
+    # Few commands need the terms, which take long to load.
     from bowerbird.model.terms import Kind, kind_of
 
     match kind_of(keyword):

@@ -1,7 +1,8 @@
 """Decode JSON items one by one, so that a malformed item loses only itself.
 
-msgspec refuses a whole body for one lone surrogate or one invalid byte. Such a body is decoded a second time, slowly, with the
-standard library (`decode_slowly`): fields of type `Raw` keep the broken text, all other fields must be valid.
+msgspec refuses a whole body for one lone surrogate or one invalid byte. Such a body is decoded a
+second time, slowly, with the standard library (`decode_slowly`): fields of type `Raw` keep the
+broken text, all other fields must be valid.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from msgspec import Raw, Struct
 T = TypeVar("T")
 
 UNREADABLE = (ValueError, RecursionError)
-"""What decoding a hostile body can raise: msgspec's errors are ValueErrors, deep nesting is a RecursionError."""
+"""What decoding a hostile body can raise: msgspec's errors are ValueErrors, deep nesting is a
+RecursionError."""
 UNSENT = Raw(b"")
 """The default of optional nested items."""
 _NOTHING = (UNSENT, Raw(b"null"))
@@ -58,8 +60,8 @@ def is_there(raw: Raw) -> bool:
 
 
 def without(raw: bytes, *nested: Raw) -> bytes:
-    """Return the payload with null in place of nested items, which are stored separately or must not be stored.
-    Return b"" if one of them cannot be found in the payload."""
+    """Return the payload with null in place of nested items, which are stored separately or must
+    not be stored. Return b"" if one of them cannot be found in the payload."""
     for item in map(bytes, nested):
         if item.startswith(b"{"):
             if item not in raw:
@@ -86,16 +88,18 @@ def identified(raw: bytes, *names: str) -> str | None:
 
 
 class Reader(Generic[T]):
-    """Decodes one item: first strictly, then with numbers and strings interchangeable, last without malformed optional parts."""
+    """Decodes one item: first strictly, then with numbers and strings interchangeable, last without
+    malformed optional parts."""
 
     def __init__(self, shape: type[T], *optional: str) -> None:
-        """`optional`: paths of fields (`record.embed`) that may be dropped if they are malformed."""
+        """`optional`: paths of fields (`record.embed`) that are dropped if they are malformed."""
         self._shape, self._optional = shape, optional
         self._strict = msgspec.json.Decoder(shape)
         self._lenient = msgspec.json.Decoder(shape, strict=False)
 
     def read(self, raw: bytes) -> T:
-        # PostgreSQL cannot store U+0000 in text. Most items have no backslash, which is fast to check.
+        # PostgreSQL cannot store U+0000 in text. Most items have no backslash, which is fast to
+        # check.
         source = _NUL.sub(rb"\1", raw) if _BACKSLASH in raw and _may_have_nul(raw) else raw
         try:
             return self._strict.decode(source)
@@ -118,7 +122,7 @@ class Reader(Generic[T]):
         return decoded(self._lenient, to_json(item))
 
     def read_all(self, raws: Sequence[bytes]) -> list[T] | None:
-        """Decode all items in one call; None if one is malformed and each must be read by itself."""
+        """Decode all items in one call; None if one is malformed and each must be read alone."""
         whole = b"[%b]" % b",".join(raws)
         if _may_have_nul(whole):
             return None
@@ -144,7 +148,8 @@ def decoded(decoder: msgspec.json.Decoder[T], body: bytes) -> T:
 
 
 def decode_slowly(body: bytes, shape: Any) -> Any:
-    """Decode a body with invalid Unicode. Raises ValueError or RecursionError if it is not JSON or has another shape."""
+    """Decode a body with invalid Unicode. Raises ValueError or RecursionError if it is not JSON or
+    has another shape."""
     return _convert(shape, tree(body))
 
 
@@ -167,21 +172,31 @@ def _convert(shape: Any, value: Any) -> Any:
             if field.required and field.encode_name not in value:
                 raise ValueError(f"without {field.encode_name}")
         return shape(
-            **{field.name: _convert(field.type, value[field.encode_name]) for field in fields if field.encode_name in value}
+            **{
+                field.name: _convert(field.type, value[field.encode_name])
+                for field in fields
+                if field.encode_name in value
+            }
         )
     origin, inner = get_origin(shape), get_args(shape)
     if origin is list and isinstance(value, list):
         return [_convert(inner[0], each) for each in value]
     if origin is dict and isinstance(value, dict):
         return {_valid(inner[0], key): _convert(inner[1], each) for key, each in value.items()}
-    if origin in (Union, UnionType) and value is not None and len(some := [each for each in inner if each is not NoneType]) == 1:
+    if (
+        origin in (Union, UnionType)
+        and value is not None
+        and len(some := [each for each in inner if each is not NoneType]) == 1
+    ):
         return _convert(some[0], value)
     return _valid(shape, value)
 
 
 def _valid(shape: Any, value: Any) -> Any:
     """Convert a value that must be valid Unicode throughout."""
-    return msgspec.json.decode(json.dumps(value, ensure_ascii=False).encode(), type=shape, strict=False)
+    return msgspec.json.decode(
+        json.dumps(value, ensure_ascii=False).encode(), type=shape, strict=False
+    )
 
 
 def _drop_malformed(item: Any, shape: type[Struct], path: list[str]) -> None:

@@ -1,6 +1,8 @@
-"""Build a `Page` from one response: users and posts once each, deletions, quarantined items, and bounds on all of them.
+"""Build a `Page` from one response: users and posts once each, deletions, quarantined items, and
+bounds on all of them.
 
-A server may send anything. What it sends is bounded by what was requested before it becomes objects.
+A server may send anything. What it sends is bounded by what was requested before it becomes
+objects.
 """
 
 from __future__ import annotations
@@ -53,7 +55,10 @@ _MAX_RAW, _MAX_RAW_TOTAL = 256 * 1024, 4 * 1024 * 1024
 _STREAM_ITEMS = 100_000
 
 REPEATED = "the server answered the same position again; the listing is taken as ended"
-OVERFULL = "the server listed far more than was asked for; the rest was left out and the listing is taken as ended"
+OVERFULL = (
+    "the server listed far more than was asked for; "
+    "the rest was left out and the listing is taken as ended"
+)
 EMPTY_BATCHES_BELIEVED = 3
 """One empty response to a batch may be a silent failure of the server."""
 CLOCK_TOLERANCE = timedelta(days=1)
@@ -106,13 +111,14 @@ def bounded(request: Request, ask: Ask, facet: Facet, max_bytes: int = 0) -> Req
 
 
 def check_values(body: bytes, most: int = MAX_MESSAGE_VALUES) -> None:
-    """Raise ValueError for JSON with too many values (commas inside texts count too, which the bound allows for)."""
+    """Raise ValueError for JSON with too many values (commas inside texts count too, which the
+    bound allows for)."""
     if len(body) > most and body.count(b",") + body.count(b"[") + body.count(b"{") > most:
         raise ValueError(f"more than {most:,} values")
 
 
 def max_results(ask: Ask, facet: Facet) -> int:
-    """Items of a list: servers round the requested number up, and some send everything they have."""
+    """Items of a list: servers round the requested number up, and some send all they have."""
     return 4 * max(page_size(ask, facet), len(ask.targets)) + 100
 
 
@@ -133,7 +139,11 @@ class Quarantine:
         self._items.append(Broken(subject, raw, why))
 
     def all(self) -> tuple[Broken, ...]:
-        rest = (Broken(self._items[0].subject, b"", f"and {self._others:,} more like these"),) if self._others else ()
+        rest = (
+            (Broken(self._items[0].subject, b"", f"and {self._others:,} more like these"),)
+            if self._others
+            else ()
+        )
         return (*self._items, *rest)
 
     def __len__(self) -> int:
@@ -141,7 +151,8 @@ class Quarantine:
 
 
 class PageBuilder(ABC):
-    """Collects the items of one response. Each network subclasses it with the mapping of its users and posts."""
+    """Collects the items of one response. Each network subclasses it with the mapping of its users
+    and posts."""
 
     id_names: tuple[str, ...] = ("id",)
     """Fields that identify an item that could not be mapped."""
@@ -173,7 +184,8 @@ class PageBuilder(ABC):
         self._is_stream = False
 
     def for_stream(self) -> Self:
-        """Accept messages of a stream: there is no page size, and the latest profile of a user counts."""
+        """Accept messages of a stream: there is no page size, and the latest profile of a user
+        counts."""
         self._is_stream = True
         self.max_results = self._max_items = self._max_malformed = _STREAM_ITEMS
         return self
@@ -183,17 +195,21 @@ class PageBuilder(ABC):
         """Map and add one account. Raises one of `UNREADABLE`."""
 
     def latest_key(self, at: datetime) -> int | None:
-        """Return the highest numeric key that a post can have at that time, if keys contain the time."""
+        """Return the highest numeric key that a post can have at that time, if keys contain the
+        time."""
         return None
 
     def check_size(self) -> None:
         """Raise ValueError for a response with far more JSON values than were requested."""
-        check_values(self.answer.body, min(20_000 + page_size(self.ask, self.facet) * 5_000, MAX_VALUES))
+        check_values(
+            self.answer.body, min(20_000 + page_size(self.ask, self.facet) * 5_000, MAX_VALUES)
+        )
 
     # Adding items
 
     def add_user(self, user: User) -> User:
-        """Add a user once; a later profile replaces it only if it also has the time of the newest post."""
+        """Add a user once; a later profile replaces it only if it also has the time of the newest
+        post."""
         if self._is_stream:
             self.users[user.id] = user
             return user
@@ -219,7 +235,15 @@ class PageBuilder(ABC):
                 self.embedded.add(post.id)
         return post
 
-    def mark_gone(self, subject: Subject, key: str, reason: Outcome, *, is_vague: bool = False, is_stated: bool = False) -> None:
+    def mark_gone(
+        self,
+        subject: Subject,
+        key: str,
+        reason: Outcome,
+        *,
+        is_vague: bool = False,
+        is_stated: bool = False,
+    ) -> None:
         if self._has_room(self.gone, (subject, key)):
             self.gone.setdefault((subject, key), Gone(subject, key, reason, is_vague, is_stated))
 
@@ -227,7 +251,9 @@ class PageBuilder(ABC):
         """Set aside a malformed item. Raises ValueError after too many."""
         if len(self.broken) >= self._max_malformed:
             raise ValueError(f"more than {self._max_malformed:,} items cannot be read")
-        self.broken.add(subject, raw, f"{type(error).__name__}: {error}"[:200].encode(errors="replace").decode())
+        self.broken.add(
+            subject, raw, f"{type(error).__name__}: {error}"[:200].encode(errors="replace").decode()
+        )
 
     def quarantine_listed(self, subject: Subject, raw: bytes, error: Exception) -> None:
         """Set aside a malformed item of the requested list, and remember that it exists."""
@@ -239,8 +265,8 @@ class PageBuilder(ABC):
             self.lost_keys.add(key)
 
     def own_payload(self, raw: bytes, embedded: Raw, named: str | None) -> bytes:
-        """Return a payload with the embedded post if that is stored under its own id; otherwise without it, because a copy would
-        survive the deletion of that post."""
+        """Return a payload with the embedded post if that is stored under its own id; otherwise
+        without it, because a copy would survive the deletion of that post."""
         return raw if named in self.posts else without(raw, embedded)
 
     def _has_room(self, held: Collection[object], key: object) -> bool:
@@ -261,7 +287,9 @@ class PageBuilder(ABC):
             self.about = users[0].key
         return users
 
-    def read_posts(self, raws: Iterable[bytes], read: Callable[[bytes], K], add: Callable[[K, bytes], object]) -> list[str]:
+    def read_posts(
+        self, raws: Iterable[bytes], read: Callable[[bytes], K], add: Callable[[K, bytes], object]
+    ) -> list[str]:
         """Add the posts that are new to us; return the keys of all that were listed."""
         keys: list[str] = []
         for raw in raws:
@@ -288,7 +316,9 @@ class PageBuilder(ABC):
     def is_known(self, key: str) -> bool:
         """Whether an incremental listing has reached what an earlier visit listed."""
         known = self.ask.progress.newest
-        return self.facet.is_incremental and known is not None and key_order(key) <= key_order(known)
+        return (
+            self.facet.is_incremental and known is not None and key_order(key) <= key_order(known)
+        )
 
     def newest(self, keys: Iterable[str]) -> str | None:
         """Return the newest plausible key; one from the future would hide everything after it."""
@@ -302,12 +332,23 @@ class PageBuilder(ABC):
         return newest_key(filter(is_plausible, keys))
 
     def mark_missing(self, keys: Collection[str]) -> None:
-        """Mark the targets that a batch did not return as deleted, unless a malformed item may be one of them.
+        """Mark the targets that a batch did not return as deleted, unless a malformed item may be
+        one of them.
 
-        An empty response to a batch is believed after several attempts; one about other accounts than requested, never."""
+        An empty response to a batch is believed after several attempts; one about other accounts
+        than requested, never.
+        """
         targets = self.ask.targets
-        missing = [key for key in targets if key not in keys and key.casefold() not in keys and key not in self.lost_keys]
-        if keys and len(missing) == len(targets) and not any(key.startswith("@") for key in targets):
+        missing = [
+            key
+            for key in targets
+            if key not in keys and key.casefold() not in keys and key not in self.lost_keys
+        ]
+        if (
+            keys
+            and len(missing) == len(targets)
+            and not any(key.startswith("@") for key in targets)
+        ):
             raise ValueError("an answer about others than those asked for")
         is_empty = len(targets) > 1 and len(missing) == len(targets) and not self.lost_keys
         if is_empty and self.ask.looks + 1 < EMPTY_BATCHES_BELIEVED:
@@ -325,11 +366,22 @@ class PageBuilder(ABC):
 
     def reactions(self, kind: ReactionKind, keys: Iterable[str]) -> tuple[Reaction, ...]:
         """Return the reactions of the listed accounts to the requested post."""
-        return tuple(Reaction(kind, self.ask.targets[0], key) for key in dict.fromkeys(islice(keys, self.max_results)))
+        return tuple(
+            Reaction(kind, self.ask.targets[0], key)
+            for key in dict.fromkeys(islice(keys, self.max_results))
+        )
 
     # The result
 
-    def page(self, *, results: int, cursor: str | None = None, head: str | None = None, detail: str = "", **fields: Any) -> Page:
+    def page(
+        self,
+        *,
+        results: int,
+        cursor: str | None = None,
+        head: str | None = None,
+        detail: str = "",
+        **fields: Any,
+    ) -> Page:
         """Return the page; `fields` are further fields of `Page`, such as `relations`."""
         if results > self.max_results or self.is_full:
             results, cursor, detail = min(results, self.max_results), None, OVERFULL
@@ -345,7 +397,9 @@ class PageBuilder(ABC):
             is_whole=detail not in (REPEATED, OVERFULL) and self.is_sure,
             is_doubtful=self.is_doubtful,
             head=head,
-            detail=f"none of {len(self.ask.targets)} was listed; they are asked for again" if self.is_doubtful else detail,
+            detail=f"none of {len(self.ask.targets)} was listed; they are asked for again"
+            if self.is_doubtful
+            else detail,
             **fields,
         )
 
@@ -361,7 +415,9 @@ def read_page(builder: B, read: Callable[[B], Page], limit: Reading | None) -> P
         start = answer.body[:80].decode(errors="replace")
         detail = shortened(f"cannot read {len(answer.body)} bytes ({error}): {start}")
         return Page(outcome=Outcome.UNREADABLE, reading=limit, retry_after=wait, detail=detail)
-    lists: dict[str, Any] = {name: getattr(page, name) for name in ("relations", "reactions", "members")}
+    lists: dict[str, Any] = {
+        name: getattr(page, name) for name in ("relations", "reactions", "members")
+    }
     if any(len(each) > builder.max_results for each in lists.values()):
         cut = {name: each[: builder.max_results] for name, each in lists.items()}
         page = msgspec.structs.replace(page, **cut, cursor=None, is_whole=False, detail=OVERFULL)

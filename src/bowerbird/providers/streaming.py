@@ -32,18 +32,24 @@ B = TypeVar("B", bound=PageBuilder)
 
 Values = tuple[str, ...]
 Check = Callable[[str, Values], Values]
-"""Takes the channel and the values of an option; returns the normalized values or raises `UserError`."""
+"""Takes the channel and the values of an option; returns the normalized values or raises
+`UserError`."""
 
 
 def subscribe(
-    channels: Mapping[str, Channel], checks: Mapping[str, Check], name: str, options: Mapping[str, Sequence[str]]
+    channels: Mapping[str, Channel],
+    checks: Mapping[str, Check],
+    name: str,
+    options: Mapping[str, Sequence[str]],
 ) -> Subscription:
     """Return the subscription with every option checked. Raises `UserError`."""
     if name not in channels:
         raise UserError(f"There is no stream {name!r}. Choose one of {', '.join(channels)}.")
     known = channels[name].options
     for unknown in sorted(set(options) - set(known)):
-        raise UserError(f"Stream {name} has no option {unknown!r}. It has {', '.join(known) or 'none'}.")
+        raise UserError(
+            f"Stream {name} has no option {unknown!r}. It has {', '.join(known) or 'none'}."
+        )
     checked = {
         key: checks[key](name, tuple(dict.fromkeys(value.strip() for value in values)))
         for key, values in options.items()
@@ -78,18 +84,25 @@ def number(option: str, least: int, most: int) -> Check:
 
     def check(channel: str, values: Values) -> Values:
         value = single(channel, option, values)
-        if not (value.isascii() and value.isdigit() and len(value) < 10 and least <= int(value) <= most):
-            raise UserError(f"Stream {channel}: invalid {option} {value!r}. Write a whole number from {least} to {most}.")
+        if not (
+            value.isascii() and value.isdigit() and len(value) < 10 and least <= int(value) <= most
+        ):
+            raise UserError(
+                f"Stream {channel}: invalid {option} {value!r}. "
+                f"Write a whole number from {least} to {most}."
+            )
         return (str(int(value)),)
 
     return check
 
 
 def at_most(channel: str, option: str, values: Values, most: int) -> Values:
-    """Return the values, or raise `UserError` if the network does not take that many on one connection."""
+    """Return the values, or raise `UserError` if the network does not take that many on one
+    connection."""
     if len(values) > most:
         raise UserError(
-            f"Stream {channel}: {len(values)} {option}, at most {most:,} are allowed. Split them over several streams."
+            f"Stream {channel}: {len(values)} {option}, at most {most:,} are allowed. "
+            "Split them over several streams."
         )
     return values
 
@@ -111,7 +124,9 @@ def no_stream(answer: Answer, outcome: Outcome, detail: str, limit: Reading | No
         outcome, detail = Outcome.UNREADABLE, f"{answer.status} without a stream"
     elif outcome.is_about_target:
         outcome = Outcome.FORBIDDEN_SCOPE
-    return Page(outcome=outcome, reading=limit, retry_after=headers.retry_after(answer), detail=detail)
+    return Page(
+        outcome=outcome, reading=limit, retry_after=headers.retry_after(answer), detail=detail
+    )
 
 
 class Recent:
@@ -170,7 +185,7 @@ class Batch(Generic[B]):
         self.page.mark_gone(subject, key, reason)
 
     def withdraw_places(self, user: str, up_to: str) -> None:
-        """Delete the places of a user's posts up to a key, including posts earlier in this batch."""
+        """Delete the places of a user's posts up to a key, also of posts in this batch."""
         self.begin_page()
         self.count()
         self._pages.append(Page(withdrawn_places=(WithdrawnPlaces(user, up_to),), results=1))

@@ -110,6 +110,14 @@ def test_pleroma_tells_the_id_in_a_place_of_its_own() -> None:
     assert [user.id for user in page("profile", "1", odd).users] == ["https://m.example/@bob"]
 
 
+def test_account_with_an_invalid_pleroma_id_is_quarantined() -> None:
+    """The profile address must not stand for it: it would be a second id of the same account."""
+    profile = account(uri=None, pleroma={"ap_id": "x"})
+    found = page("followers", "9", [profile])
+    assert found.users == ()
+    assert len(found.broken) == 1
+
+
 def test_a_suspended_account_is_gone_and_mapped_without_content() -> None:
     found = page("profile", "1", account(suspended=True, note="<p>old</p>"))
     assert found.outcome is Outcome.SUSPENDED
@@ -186,6 +194,27 @@ def test_what_is_not_public_is_never_kept(visibility: str) -> None:
     assert (asked.outcome, asked.posts) == (Outcome.PROTECTED, ())
 
 
+@pytest.mark.parametrize("visibility", ["private", "direct"])
+def test_private_status_without_id_is_not_quarantined(visibility: str) -> None:
+    found = page("timeline", "1", [status("", visibility=visibility), status("7")])
+    assert [post.key for post in found.posts] == ["7"]
+    assert found.broken == ()
+
+
+def test_private_quoted_status_without_id_is_neither_stored_nor_quarantined() -> None:
+    quoting = status("7", quote={"quoted_status": status("", visibility="private", content="secret")})
+    found = page("timeline", "1", [quoting])
+    assert [post.key for post in found.posts] == ["7"]
+    assert found.broken == ()
+    assert b"secret" not in found.posts[0].raw
+
+
+def test_public_status_without_id_is_quarantined() -> None:
+    found = page("timeline", "1", [status(""), status("7")])
+    assert [post.key for post in found.posts] == ["7"]
+    assert len(found.broken) == 1
+
+
 def test_a_reply_names_its_parent_by_address_when_the_page_tells_it() -> None:
     thread = {"ancestors": [status("1")], "descendants": [status("3", in_reply_to_id="1"), status("4", in_reply_to_id="77")]}
     posts = {post.key: post for post in page("thread", "2", thread).posts}
@@ -250,6 +279,19 @@ def test_search_and_people_go_on_by_offset_until_a_short_page() -> None:
     full = {"statuses": [status(str(number)) for number in range(100, 140)], "accounts": [], "hashtags": []}
     assert read(mastodon, "search", "x", answer(full), cursor="40").cursor == "80"
     assert page("people", "x", {"accounts": [account()], "statuses": []}).cursor is None
+
+
+@pytest.mark.parametrize(
+    ("facet", "body"),
+    [
+        ("search", {"accounts": "x", "statuses": [status("1")], "hashtags": 0}),
+        ("people", {"accounts": [account("1")], "statuses": 0, "hashtags": []}),
+    ],
+)
+def test_search_ignores_malformed_lists_of_other_kinds(facet: str, body: dict[str, object]) -> None:
+    found = page(facet, "birds", body)
+    assert (found.outcome, found.results) == (Outcome.OK, 1)
+    assert [user.key for user in found.users] == ["1"]
 
 
 def test_limits_are_read_from_the_headers() -> None:

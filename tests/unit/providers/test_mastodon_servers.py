@@ -177,7 +177,8 @@ def test_an_absence_is_believed_at_once_only_in_the_words_of_the_servers_softwar
 ) -> None:
     """Whoever answers at an address later, or before it, says `Not Found` of everything."""
     alone = {name: NotOffered("405", EPOCH) for name in ("posts", "profiles")}
-    found = read(mastodon.for_server(ServerInfo(software=software, version="3.0.0", refused=alone)), facet, "7", answer(body, status))
+    provider = mastodon.for_server(ServerInfo(software=software, version="3.0.0", refused=alone))
+    found = read(provider, facet, "7", answer(body, status))
     meant = Outcome.NOT_FOUND if status == 404 else Outcome.SUSPENDED
     assert (found.outcome, found.perhaps) == ((meant, None) if is_believed else (Outcome.UNREADABLE, meant))
     assert bool(found.gone) == is_believed

@@ -93,7 +93,7 @@ class Channel(Struct, frozen=True, kw_only=True):
     disorder: timedelta = timedelta(0)
     """Messages may come so long after others that happened later: a gap begins that much earlier."""
     fills: str = ""
-    """The facet that lists what a gap missed, from `StreamProvider.fill_targets`; empty when the network has none."""
+    """The facet that lists what a gap missed, from `Provider.fill_targets`; empty when the network has none."""
     key_time: KeyTime | None = None
     """Where to list from when no post was heard before the gap; None: keys tell no time, such a gap cannot be filled."""
     restart: str = ""

@@ -1,14 +1,14 @@
 """The provider for Mastodon: requests, targets, keywords, and what the other modules contribute.
 
-`endpoints` is the table of routes and limits, `parse` reads responses, `stream` live connections, `servers` knows the
-differences between server software, and `registration` gets a token.
+`endpoints` is the table of routes and limits, `parse` reads responses, `stream` live connections,
+`servers` knows the differences between server software, and `registration` gets a token.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import msgspec
 
@@ -36,9 +36,25 @@ from bowerbird.model import (
     tag_form,
 )
 from bowerbird.model.terms import Kind, kind_of
-from bowerbird.providers.base import Provider, StreamReader, keyword_query, page_size, parse_target, path_segment
+from bowerbird.providers.base import (
+    Provider,
+    StreamReader,
+    keyword_query,
+    page_size,
+    parse_target,
+    path_segment,
+)
 from bowerbird.providers.mastodon import parse, registration, servers, stream
-from bowerbird.providers.mastodon.endpoints import ENDPOINTS, LIST_HINTS, SCOPES, TABLES, TRENDS, Endpoint, Paging, endpoint_for
+from bowerbird.providers.mastodon.endpoints import (
+    ENDPOINTS,
+    LIST_HINTS,
+    SCOPES,
+    TABLES,
+    TRENDS,
+    Endpoint,
+    Paging,
+    endpoint_for,
+)
 from bowerbird.providers.page import bounded
 
 Query = tuple[tuple[str, str], ...]
@@ -49,7 +65,9 @@ class Mastodon(Provider):
 
     name = network = "mastodon"
     default_tables = TABLES
-    hints = {name: row.hints for name, row in ENDPOINTS.items() if row.hints}
+    hints: ClassVar[Mapping[str, frozenset[str]]] = {
+        name: row.hints for name, row in ENDPOINTS.items() if row.hints
+    }
     positions = frozenset({"page", "min_id", "max_id", "since_id"})
     probe_path = "/api/v2/instance"
     keyword_ways = ("full", "search")
@@ -57,7 +75,8 @@ class Mastodon(Provider):
     has_server_types = True
 
     def request(self, ask: Ask) -> Request:
-        """Build a request. It has a position only where needed, because positions count against the tighter paging limit."""
+        """Build a request. It has a position only where needed, because positions count against the
+        tighter paging limit."""
         facet, target = self.facets[ask.facet], ask.targets[0]
         endpoint, name = endpoint_for(ask, facet), facet.name
         query: list[tuple[str, str]] = []
@@ -85,7 +104,9 @@ class Mastodon(Provider):
                 query += [(f"{hint}[]", word.strip()) for word in value.split(",") if word.strip()]
             elif hint in endpoint.hints - {"limit"}:
                 query.append((hint, value))
-        return bounded(Request(path=path.format(path_segment(target)), query=tuple(query)), ask, facet)
+        return bounded(
+            Request(path=path.format(path_segment(target)), query=tuple(query)), ask, facet
+        )
 
     def is_paged(self, ask: Ask) -> bool:
         position = _position(endpoint_for(ask, self.facets[ask.facet]), ask.progress)
@@ -98,23 +119,36 @@ class Mastodon(Provider):
         return parse.stored_user(item) if item.subject is Subject.USER else parse.stored_post(item)
 
     def target(self, text: str, facet: Facet) -> str:
-        return parse_target(text, facet, user=_user_target, post=_post_target, word=_word_target, accepted=_accepted)
+        return parse_target(
+            text, facet, user=_user_target, post=_post_target, word=_word_target, accepted=_accepted
+        )
 
     def is_own_response(self, body: Mapping[str, Any], base_path: str) -> bool:
-        if isinstance(body.get("version"), str) and not body.keys().isdisjoint(("uri", "domain", "title")):
+        if isinstance(body.get("version"), str) and not body.keys().isdisjoint(
+            ("uri", "domain", "title")
+        ):
             return True
-        # A closed server refuses in JSON; below another path the same words may come from a web page.
-        return not base_path and isinstance(body.get("error"), str) and body.keys() <= {"error", "error_description"}
+        # A closed server refuses in JSON; below another path the same words may come from a web
+        # page.
+        return (
+            not base_path
+            and isinstance(body.get("error"), str)
+            and body.keys() <= {"error", "error_description"}
+        )
 
     def credential_check(self, kind: str) -> Trial:
         facet = self.facets_for(kind).get("profile", self.facets["profile"])
         limits = tuple(limit for limit in facet.limits if not limit.only_paged)
         owner = "apps" if kind == "app" else "accounts"
-        return Trial(msgspec.structs.replace(facet, limits=limits), Request(path=f"/api/v1/{owner}/verify_credentials"))
+        return Trial(
+            msgspec.structs.replace(facet, limits=limits),
+            Request(path=f"/api/v1/{owner}/verify_credentials"),
+        )
 
     def credential_outcome(self, answer: Answer) -> tuple[Outcome, str]:
         outcome, message = parse.parse_outcome(answer)
-        # The token is valid but lacks the scope for this route; it may have those that the crawl needs.
+        # The token is valid but lacks the scope for this route; it may have those that the crawl
+        # needs.
         is_valid = outcome is Outcome.FORBIDDEN_SCOPE and "scope" in message.casefold()
         return (Outcome.OK if is_valid else outcome), message
 
@@ -139,33 +173,49 @@ class Mastodon(Provider):
     subscription = staticmethod(stream.subscription)
     fill_targets = staticmethod(stream.fill_targets)
 
-    def open(self, wanted: Subscription, cursor: str | None, answers: Sequence[Answer]) -> Request | Opening | Page:
+    def open(
+        self, wanted: Subscription, cursor: str | None, answers: Sequence[Answer]
+    ) -> Request | Opening | Page:
         return stream.open_stream(wanted)
 
     def refused(self, wanted: Subscription, answer: Answer) -> Page:
         return stream.refused(answer)
 
-    def listener(self, wanted: Subscription, opening: Opening, service: Service, cursor: str | None) -> StreamReader:
-        return stream.MastodonReader(wanted, self.channels[wanted.channel].facet, service, self.server)
+    def listener(
+        self, wanted: Subscription, opening: Opening, service: Service, cursor: str | None
+    ) -> StreamReader:
+        return stream.MastodonReader(
+            wanted, self.channels[wanted.channel].facet, service, self.server
+        )
 
-    def retune(self, before: Subscription, after: Subscription, answers: Sequence[Answer]) -> Request | Retuned | Page | None:
+    def retune(
+        self, before: Subscription, after: Subscription, answers: Sequence[Answer]
+    ) -> Request | Retuned | Page | None:
         return stream.update_subscription(before, after)
 
     # Keywords
 
-    def keyword_stream(self, keywords: Sequence[str], heard: Subscription | None = None) -> KeywordStream:
-        """Return the public stream, which carries all posts; or a stream of hashtags if the crawl already has one."""
+    def keyword_stream(
+        self, keywords: Sequence[str], heard: Subscription | None = None
+    ) -> KeywordStream:
+        """Return the public stream, which carries all posts; or a stream of hashtags if the crawl
+        already has one."""
         if heard is None or not heard.channel.startswith("hashtag"):
             return KeywordStream(stream=self.subscription("public", {}))
         tags = [each for each in keywords if kind_of(each) is Kind.HASHTAG][: stream.MAX_TAGS]
         wanted = self.subscription(heard.channel, {"tag": [each[1:] for each in tags]})
-        return KeywordStream(stream=wanted, is_filtered=True, unheard=tuple(each for each in keywords if each not in tags))
+        return KeywordStream(
+            stream=wanted,
+            is_filtered=True,
+            unheard=tuple(each for each in keywords if each not in tags),
+        )
 
     keyword_search = staticmethod(keyword_query)
 
 
 def split_tags(target: str) -> tuple[str, list[str]]:
-    """Split a hashtag target: `local:birds,trees` means either tag, in posts of this server's own accounts."""
+    """Split a hashtag target: `local:birds,trees` means either tag, in posts of this server's own
+    accounts."""
     scope, mark, tags = target.rpartition(":")
     return (scope, tags.split(",")) if mark and scope in SCOPES else ("all", target.split(","))
 
@@ -179,7 +229,8 @@ def _position(endpoint: Endpoint, progress: Progress) -> Query:
     if endpoint.paging is Paging.OFFSET:
         since: Query = (("min_id", newest),) if newest and endpoint.facet.name == "search" else ()
         return (*since, ("offset", cursor)) if cursor else since
-    # The first page of a revisit has no position either: the newest page has the same posts and does not count as paging.
+    # The first page of a revisit has no position either: the newest page has the same posts and
+    # does not count as paging.
     if cursor is None or endpoint.paging is Paging.NONE:
         return ()
     since = (("since_id", newest),) if newest and endpoint.paging is Paging.POSTS else ()
@@ -190,7 +241,9 @@ def _position(endpoint: Endpoint, progress: Progress) -> Query:
 
 _HANDLE = re.compile(r"@?([\w.-]*\w)(@[\w.-]+\.[\w-]+(?::\d+)?|@localhost(?::\d+)?)?", re.ASCII)
 _KEY = re.compile(r"\d{1,20}|[0-9A-Za-z]{18}|[0-9A-HJKMNP-TV-Z]{26}", re.ASCII)
-_PROFILE_URL = re.compile(r"https?://([^/\s]+)/(?:web/|deck/)?(?:@|users/)([\w.-]*\w)(@[\w.:-]+)?/?(?:[?#].*)?")
+_PROFILE_URL = re.compile(
+    r"https?://([^/\s]+)/(?:web/|deck/)?(?:@|users/)([\w.-]*\w)(@[\w.:-]+)?/?(?:[?#].*)?"
+)
 _POST_URL = re.compile(
     r"https?://[^/\s]+/(?:web/|deck/)?(?:@[^/\s]+|users/[^/\s]+/statuses|statuses|notice|notes)/([0-9A-Za-z]+)/?(?:[?#].*)?"
 )
@@ -206,7 +259,8 @@ def _user_target(written: str, facet: Facet) -> str | None:
     if _KEY.fullmatch(written):
         return written
     if url := _PROFILE_URL.fullmatch(written):
-        # A server shows accounts of other servers under its own address, with their server after the name.
+        # A server shows accounts of other servers under its own address, with their server after
+        # the name.
         handle = f"@{url[2]}{url[3] or '@' + url[1]}"
     elif match := _HANDLE.fullmatch(written):
         handle = f"@{match[1]}{match[2] or ''}"
@@ -244,15 +298,20 @@ def _word_target(written: str, facet: Facet) -> str | None:
 def _accepted(facet: Facet) -> str:
     """Return what a target may be, for error messages."""
     if facet.subject is Subject.USER and facet.name == "profile":
-        return (
-            "an account id, a handle (alice, @alice, @alice@server.example) or a profile address (https://server.example/@alice)"
-        )
+        return "an account id, a handle (alice, @alice, @alice@server.example) or a profile address (https://server.example/@alice)"
     if facet.subject is Subject.USER:
         return "the account's id on this server (digits)"
     if facet.subject is Subject.POST:
-        return "a post id or the address of a post on this server (https://server.example/@alice/1234)"
+        return (
+            "a post id or the address of a post on this server (https://server.example/@alice/1234)"
+        )
     if facet.name in _CHOICES:
-        return f"one of {', '.join(_CHOICES[facet.name])}"
+        *others, last = _CHOICES[facet.name]
+        return f"{', '.join(others)} or {last}" if others else last
     if facet.name == "link":
         return "the address of a page (https://…)"
-    return "a hashtag without spaces, or several separated by commas" if facet.name == "hashtag" else "at least one word"
+    return (
+        "a hashtag without spaces, or several separated by commas"
+        if facet.name == "hashtag"
+        else "at least one word"
+    )

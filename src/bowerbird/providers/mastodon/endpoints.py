@@ -18,8 +18,15 @@ ADDRESS_BUCKET = "{service}/address"
 _TOKEN = Limit(bucket="{service}/{credential}/token", allowance=300, window=_WINDOW)
 _ACCOUNT = Limit(bucket="{service}/account:{account}/account", allowance=1500, window=_WINDOW)
 _ADDRESS = Limit(bucket=ADDRESS_BUCKET, allowance=300, window=_WINDOW)
-_ACCOUNT_PAGING = Limit(bucket="{service}/account:{account}/paging", allowance=300, window=_PAGING_WINDOW, only_paged=True)
-_ADDRESS_PAGING = Limit(bucket="{service}/address/paging", allowance=300, window=_PAGING_WINDOW, only_paged=True)
+_ACCOUNT_PAGING = Limit(
+    bucket="{service}/account:{account}/paging",
+    allowance=300,
+    window=_PAGING_WINDOW,
+    only_paged=True,
+)
+_ADDRESS_PAGING = Limit(
+    bucket="{service}/address/paging", allowance=300, window=_PAGING_WINDOW, only_paged=True
+)
 
 # Endpoints
 
@@ -73,11 +80,16 @@ def _row(
 _USER, _POST, _WORD = Subject.USER, Subject.POST, Subject.WORD
 _LINK, _POSTS, _OFFSET = Paging.LINK, Paging.POSTS, Paging.OFFSET
 _TAG_HINTS = "limit any all none local remote only_media"
-_TIMELINE_HINTS = "limit exclude_replies exclude_reblogs only_media tagged"
 
 _ROWS = (
-    _row("profiles", "/api/v1/accounts", _USER, "users", 40, objects_per_call=40, is_own_route=True, is_lookup=True),
-    _row("profile", "/api/v1/accounts/{}", _USER, "users", is_object=True, is_own_route=True, is_lookup=True),
+    _row(
+        "profiles", "/api/v1/accounts", _USER, "users", 40,
+        objects_per_call=40, is_own_route=True, is_lookup=True,
+    ),
+    _row(
+        "profile", "/api/v1/accounts/{}", _USER, "users",
+        is_object=True, is_own_route=True, is_lookup=True,
+    ),
     _row(
         "followers", "/api/v1/accounts/{}/followers", _USER, "users relations", 80, _LINK, "limit",
         side=Side.FOLLOWERS, tells_counters=True,
@@ -86,18 +98,39 @@ _ROWS = (
         "following", "/api/v1/accounts/{}/following", _USER, "users relations", 80, _LINK, "limit",
         side=Side.FOLLOWING, tells_counters=True,
     ),
-    _row("timeline", "/api/v1/accounts/{}/statuses", _USER, "users posts", 40, _POSTS, _TIMELINE_HINTS),
-    _row("posts", "/api/v1/statuses", _POST, "users posts", 20, objects_per_call=20, is_own_route=True),
+    _row(
+        "timeline", "/api/v1/accounts/{}/statuses", _USER, "users posts", 40, _POSTS,
+        "limit exclude_replies exclude_reblogs only_media tagged",
+    ),
+    _row(
+        "posts", "/api/v1/statuses", _POST, "users posts", 20,
+        objects_per_call=20, is_own_route=True,
+    ),
     _row("post", "/api/v1/statuses/{}", _POST, "users posts", is_object=True, is_own_route=True),
-    _row("thread", "/api/v1/statuses/{}/context", _POST, "users posts", 8192, lists=("ancestors", "descendants")),
+    _row(
+        "thread", "/api/v1/statuses/{}/context", _POST, "users posts", 8192,
+        lists=("ancestors", "descendants"),
+    ),
     _row("versions", "/api/v1/statuses/{}/history", _POST, "versions", 100),
-    _row("reposts", "/api/v1/statuses/{}/reblogged_by", _POST, "users reactions", 80, _LINK, "limit"),
-    _row("likes", "/api/v1/statuses/{}/favourited_by", _POST, "users reactions", 80, _LINK, "limit"),
+    _row(
+        "reposts", "/api/v1/statuses/{}/reblogged_by", _POST, "users reactions", 80, _LINK, "limit",
+    ),
+    _row(
+        "likes", "/api/v1/statuses/{}/favourited_by", _POST, "users reactions", 80, _LINK, "limit",
+    ),
     _row("quotes", "/api/v1/statuses/{}/quotes", _POST, "users posts", 40, _LINK, "limit"),
     _row("hashtag", "/api/v1/timelines/tag/{}", _WORD, "users posts", 40, _POSTS, _TAG_HINTS),
-    _row("search", "/api/v2/search", _WORD, "users posts", 40, _OFFSET, "limit account_id", lists=("statuses",)),
-    _row("people", "/api/v2/search", _WORD, "users", 40, _OFFSET, "limit resolve", lists=("accounts",)),
-    _row("public", "/api/v1/timelines/public", _WORD, "users posts", 40, _POSTS, "limit only_media"),
+    _row(
+        "search", "/api/v2/search", _WORD, "users posts", 40, _OFFSET, "limit account_id",
+        lists=("statuses",),
+    ),
+    _row(
+        "people", "/api/v2/search", _WORD, "users", 40, _OFFSET, "limit resolve",
+        lists=("accounts",),
+    ),
+    _row(
+        "public", "/api/v1/timelines/public", _WORD, "users posts", 40, _POSTS, "limit only_media",
+    ),
     _row("directory", "/api/v1/directory", _WORD, "users", 80, _OFFSET, "limit order"),
     _row("link", "/api/v1/timelines/link", _WORD, "users posts", 40, _POSTS, "limit"),
     _row("trending", "/api/v1/trends/statuses", _WORD, "users posts", 40, _OFFSET, "limit"),
@@ -107,7 +140,8 @@ _ROWS = (
 ENDPOINTS = {row.facet.name: row for row in _ROWS}
 
 ONE_BY_ONE = {"profiles": "profile", "posts": "post"}
-"""Batch facets, and the facet that requests the same one by one (Mastodon before 4.3, other software)."""
+"""Batch facets, and the facet that requests the same one by one (Mastodon before 4.3, other
+software)."""
 WITHOUT_OBJECT = frozenset({"public", "directory", "trending", "trends", "search", "people"})
 """Facets that name no object of the server: their 404 is about the route."""
 _USERS_ONLY = ("search", "quotes")
@@ -122,10 +156,13 @@ _LIMITS = {
     "app": (_TOKEN, _ADDRESS, _ADDRESS_PAGING),
     "none": (_ADDRESS, _ADDRESS_PAGING),
 }
-TABLES = closed_to(tables_of([row.facet for row in _ROWS], _LIMITS), {"app": _USERS_ONLY, "none": _USERS_ONLY})
+TABLES = closed_to(
+    tables_of([row.facet for row in _ROWS], _LIMITS), {"app": _USERS_ONLY, "none": _USERS_ONLY}
+)
 
 
 def endpoint_for(ask: Ask, facet: Facet) -> Endpoint:
-    """Return the endpoint of a call; a batch of one, on a server without batches, uses the route for one object."""
+    """Return the endpoint of a call; a batch of one, on a server without batches, uses the route
+    for one object."""
     is_single = facet.objects_per_call == 1 and len(ask.targets) == 1
     return ENDPOINTS[ONE_BY_ONE.get(facet.name, facet.name) if is_single else facet.name]

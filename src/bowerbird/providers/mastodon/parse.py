@@ -1,5 +1,5 @@
-"""Parse the responses of Mastodon and compatible servers: outcomes, accounts, statuses, positions. Nothing here raises to the
-caller: a failure is an outcome, a malformed item is quarantined."""
+"""Parse the responses of Mastodon and compatible servers: outcomes, accounts, statuses, positions.
+Nothing here raises to the caller: a failure is an outcome, a malformed item is quarantined."""
 
 from __future__ import annotations
 
@@ -42,25 +42,59 @@ from bowerbird.model import (
 )
 from bowerbird.providers import headers
 from bowerbird.providers.base import page_size
-from bowerbird.providers.items import UNREADABLE, UNSENT, Reader, an_object, count, is_there, listed, shortened, without
-from bowerbird.providers.mastodon.endpoints import ONE_BY_ONE, WITHOUT_OBJECT, Endpoint, Paging, endpoint_for
-from bowerbird.providers.page import REPEATED, SNOWFLAKES, PageBuilder, is_number, key_order, oldest_key, read_page
+from bowerbird.providers.items import (
+    UNREADABLE,
+    UNSENT,
+    Reader,
+    an_object,
+    count,
+    is_there,
+    listed,
+    shortened,
+    without,
+)
+from bowerbird.providers.mastodon.endpoints import (
+    ONE_BY_ONE,
+    WITHOUT_OBJECT,
+    Endpoint,
+    Paging,
+    endpoint_for,
+)
+from bowerbird.providers.page import (
+    REPEATED,
+    SNOWFLAKES,
+    PageBuilder,
+    is_number,
+    key_order,
+    oldest_key,
+    read_page,
+)
 from bowerbird.providers.text import iso, plain, text_and_links
 
 
-def parse_page(ask: Ask, facet: Facet, answer: Answer, service: Service, server: ServerInfo) -> Page:
+def parse_page(
+    ask: Ask, facet: Facet, answer: Answer, service: Service, server: ServerInfo
+) -> Page:
     """Parse one response."""
     outcome, detail = parse_outcome(answer)
     endpoint = endpoint_for(ask, facet)
     limit = headers.reading(answer.headers, "x-ratelimit")
     if outcome is Outcome.OK:
-        return read_page(MastodonPage(ask, facet, answer, service, server), partial(_read_items, endpoint), limit)
+        return read_page(
+            MastodonPage(ask, facet, answer, service, server), partial(_read_items, endpoint), limit
+        )
     if _is_missing_route(outcome, endpoint, facet, answer, server):
         outcome = Outcome.NOT_OFFERED
-    elif outcome.is_about_target and endpoint.is_object and answer.status in (404, 410):
-        # Believing that an object is deleted costs its content: the response must say so in the software's own words.
-        if not ask.targets[0].startswith("@") and not _names_missing_object(answer, server.software):
-            outcome = Outcome.UNREADABLE
+    elif (
+        outcome.is_about_target
+        and endpoint.is_object
+        and answer.status in (404, 410)
+        and not ask.targets[0].startswith("@")
+        and not _names_missing_object(answer, server.software)
+    ):
+        # Believing that an object is deleted costs its content: the response must say so in the
+        # software's own words.
+        outcome = Outcome.UNREADABLE
     gone: tuple[Gone, ...] = ()
     if outcome.is_about_target and len(ask.targets) == 1 and facet.subject is not Subject.WORD:
         gone = (Gone(facet.subject, ask.targets[0], outcome),)
@@ -69,7 +103,9 @@ def parse_page(ask: Ask, facet: Facet, answer: Answer, service: Service, server:
         # What an HTML page would mean if the API had sent it.
         perhaps = Outcome.NOT_OFFERED if facet.name in WITHOUT_OBJECT else _OUTCOMES[answer.status]
     wait = headers.retry_after(answer)
-    return Page(outcome=outcome, gone=gone, reading=limit, retry_after=wait, detail=detail, perhaps=perhaps)
+    return Page(
+        outcome=outcome, gone=gone, reading=limit, retry_after=wait, detail=detail, perhaps=perhaps
+    )
 
 
 # Outcomes
@@ -87,7 +123,12 @@ _OUTCOMES = {
 }
 _NO_ROUTE = ("not implemented", "no route matches")
 """Messages of Pleroma and others with 404 for a route that they do not have."""
-_BAD_TOKEN = ("invalid credentials", "invalid bearer token", "access token is invalid", "login is currently disabled")
+_BAD_TOKEN = (
+    "invalid credentials",
+    "invalid bearer token",
+    "access token is invalid",
+    "login is currently disabled",
+)
 """Messages about a token with other statuses than 401: Pleroma 403, Takahē 400."""
 _NEEDS_USER = ("authenticated user", "identity_token_required", "identity token required")
 _NO_RECORD = frozenset({"record not found", "can't find user"})
@@ -104,7 +145,7 @@ _errors, _objects = Reader(_Error), Reader(dict[str, Any])
 
 
 def parse_outcome(answer: Answer) -> tuple[Outcome, str]:
-    """Return the outcome and the server's message. Servers agree on messages more than on statuses."""
+    """Return the outcome and the server's message, which servers agree on more than on statuses."""
     status = answer.status
     if status == 0:
         return answer.silence, shortened(answer.failure)
@@ -113,10 +154,13 @@ def parse_outcome(answer: Answer) -> tuple[Outcome, str]:
     message = error_message(answer)
     detail = shortened(f"{status} {message or answer.headers.get('location', '')}")
     if message is None and status in (401, 403, 404, 410):
-        # A proxy's page knows neither accounts nor tokens; believing it would cost stored content or a good credential.
+        # A proxy's page knows neither accounts nor tokens; believing it would cost stored content
+        # or a good credential.
         return Outcome.UNREADABLE, detail
     message = (message or "").casefold()
-    outcome = _OUTCOMES.get(status) or (Outcome.BAD_REQUEST if status == 422 else headers.unexplained(status))
+    outcome = _OUTCOMES.get(status) or (
+        Outcome.BAD_REQUEST if status == 422 else headers.unexplained(status)
+    )
     if status in (400, 401, 403, 422):
         if any(words in message for words in _BAD_TOKEN):
             outcome = Outcome.BAD_TOKEN
@@ -130,7 +174,8 @@ def parse_outcome(answer: Answer) -> tuple[Outcome, str]:
 
 
 def error_message(answer: Answer) -> str | None:
-    """Return the server's message from its JSON, from the header of Mastodon's streams, or as bare text; None for HTML."""
+    """Return the server's message from its JSON, from the header of Mastodon's streams, or as bare
+    text; None for HTML."""
     try:
         return _errors.read(answer.body).error
     except UNREADABLE:
@@ -142,7 +187,9 @@ def error_message(answer: Answer) -> str | None:
     return text if "<" not in text and "token" in text.casefold() else None
 
 
-def _is_missing_route(outcome: Outcome, endpoint: Endpoint, facet: Facet, answer: Answer, server: ServerInfo) -> bool:
+def _is_missing_route(
+    outcome: Outcome, endpoint: Endpoint, facet: Facet, answer: Answer, server: ServerInfo
+) -> bool:
     """Whether a 404 is about the route and not about the requested object."""
     if answer.status != 404 or outcome is Outcome.NOT_OFFERED:
         return False
@@ -152,16 +199,21 @@ def _is_missing_route(outcome: Outcome, endpoint: Endpoint, facet: Facet, answer
     if outcome is Outcome.UNREADABLE or endpoint.is_object:
         return False
     is_bare = (error_message(answer) or "").casefold() == "not found"
-    return facet.name in WITHOUT_OBJECT or (server.software == "mastodon" and is_bare and not _is_counted(answer))
+    return facet.name in WITHOUT_OBJECT or (
+        server.software == "mastodon" and is_bare and not _is_counted(answer)
+    )
 
 
 def _names_missing_object(answer: Answer, software: str) -> bool:
-    """Whether a 404 or 410 is about a record, in the words of the server's software and not of a gateway."""
+    """Whether a 404 or 410 is about a record, in the words of the server's software and not of a
+    gateway."""
     message = (error_message(answer) or "").casefold()
     if answer.status == 404 and message in _NO_RECORD:
         return True
     bare, speaker = _BARE_MESSAGES[answer.status]
-    if message != bare or not (software == speaker or (answer.status == 404 and _is_counted(answer))):
+    if message != bare or not (
+        software == speaker or (answer.status == 404 and _is_counted(answer))
+    ):
         return False
     try:
         return len(_objects.read(answer.body)) == 1
@@ -170,20 +222,27 @@ def _names_missing_object(answer: Answer, software: str) -> bool:
 
 
 def _is_counted(answer: Answer) -> bool:
-    """Whether the response is from one of Mastodon's controllers: only they add a rate limit whose reset is a date. Newer
-    versions send a bare `Not Found` for posts, with these headers; for a missing route without."""
+    """Whether the response is from one of Mastodon's controllers: only they add a rate limit whose
+    reset is a date. Newer versions send a bare `Not Found` for posts, with these headers; for a
+    missing route without."""
     limit = headers.reading(answer.headers, "x-ratelimit")
-    return limit is not None and None not in (limit.limit, limit.remaining) and "T" in answer.headers.get("x-ratelimit-reset", "")
+    return (
+        limit is not None
+        and None not in (limit.limit, limit.remaining)
+        and "T" in answer.headers.get("x-ratelimit-reset", "")
+    )
 
 
 # Pages
 
 
 class _Envelope(Struct):
-    accounts: list[Raw] | None = None
-    statuses: list[Raw] | None = None
-    ancestors: list[Raw] | None = None
-    descendants: list[Raw] | None = None
+    """The lists of a response; only those that the endpoint needs are decoded."""
+
+    accounts: Raw = UNSENT
+    statuses: Raw = UNSENT
+    ancestors: Raw = UNSENT
+    descendants: Raw = UNSENT
 
 
 _envelopes = Reader(_Envelope)
@@ -197,9 +256,9 @@ def _read_items(endpoint: Endpoint, page: MastodonPage) -> Page:
     elif endpoint.lists:
         envelope = _envelopes.read(body)
         lists = [getattr(envelope, name) for name in endpoint.lists]
-        if None in lists:
+        if not all(map(is_there, lists)):
             raise ValueError(f"without {' or '.join(endpoint.lists)}")
-        raws = [bytes(raw) for each in lists for raw in each]
+        raws = [raw for each in lists for raw in listed(bytes(each))]
     else:
         raws = listed(body)
     results, keys, fields, detail = len(raws), list[str](), dict[str, Any](), ""
@@ -220,7 +279,9 @@ def _read_items(endpoint: Endpoint, page: MastodonPage) -> Page:
     elif facet.side is not None:
         fields["relations"] = page.relations((*keys, *sorted(page.lost_keys)))
     elif "reactions" in facet.yields:
-        fields["reactions"] = page.reactions(ReactionKind.REPOST if facet.name == "reposts" else ReactionKind.LIKE, keys)
+        fields["reactions"] = page.reactions(
+            ReactionKind.REPOST if facet.name == "reposts" else ReactionKind.LIKE, keys
+        )
     elif facet.name == "thread" and "mastodon-async-refresh" in page.answer.headers:
         detail = "the server is still fetching replies"
     head = None
@@ -234,7 +295,7 @@ def _read_items(endpoint: Endpoint, page: MastodonPage) -> Page:
 
 
 def _single(page: MastodonPage) -> Page:
-    """Return the page of one object; its outcome is the object's if that is suspended or private."""
+    """Return the page of one object, with its outcome if it is suspended or private."""
     if not page.is_sure:
         raise ValueError("an object without an id")
     result = page.page(results=1)
@@ -243,22 +304,38 @@ def _single(page: MastodonPage) -> Page:
 
 
 def _next_cursor(paging: Paging, page: MastodonPage, keys: list[str], results: int) -> str | None:
-    """Return the position of the next page; None at the end of the list; REPEATED if the server repeats itself.
+    """Return the position of the next page; None at the end of the list; REPEATED if the server
+    repeats itself.
 
-    An empty page with a next one is not the end: some servers cut pages before they remove private posts."""
+    An empty page with a next one is not the end: some servers cut pages before they remove private
+    posts.
+    """
     before, known = page.ask.progress.cursor, page.ask.progress.newest
     if paging is Paging.NONE:
         return None
     if paging is Paging.OFFSET:
         offset = before or "0"
-        return str(int(offset) + results) if results >= page_size(page.ask, page.facet) and offset.isdigit() else None
-    if paging is Paging.POSTS and known is not None and any(key_order(key) <= key_order(known) for key in keys):
+        return (
+            str(int(offset) + results)
+            if results >= page_size(page.ask, page.facet) and offset.isdigit()
+            else None
+        )
+    if (
+        paging is Paging.POSTS
+        and known is not None
+        and any(key_order(key) <= key_order(known) for key in keys)
+    ):
         return None
     cursor = headers.next_position(page.answer.headers, "max_id")
     if paging is Paging.LINK:
         return REPEATED if cursor is not None and cursor == before else cursor
-    if cursor is None and "link" not in page.answer.headers and results >= page_size(page.ask, page.facet):
-        # Some compatible servers send no Link header; the oldest post of a full page is the same position.
+    if (
+        cursor is None
+        and "link" not in page.answer.headers
+        and results >= page_size(page.ask, page.facet)
+    ):
+        # Some compatible servers send no Link header; the oldest post of a full page is the same
+        # position.
         cursor = oldest_key(keys)
     if cursor is not None and before is not None and key_order(cursor) >= key_order(before):
         return REPEATED
@@ -271,7 +348,9 @@ def _next_cursor(paging: Paging, page: MastodonPage, keys: list[str], results: i
 class MastodonPage(PageBuilder):
     """Accounts and statuses of one server, with the statuses that they boost or quote."""
 
-    def __init__(self, ask: Ask, facet: Facet, answer: Answer, service: Service, server: ServerInfo) -> None:
+    def __init__(
+        self, ask: Ask, facet: Facet, answer: Answer, service: Service, server: ServerInfo
+    ) -> None:
         super().__init__(ask, facet, answer)
         self._service, self._software = service, server.software
         self._author: tuple[Raw, User] | None = None
@@ -295,7 +374,11 @@ class MastodonPage(PageBuilder):
     def read_statuses(self, raws: Sequence[bytes]) -> list[Status]:
         """Add the statuses that are new to us; return all that were listed."""
         whole = statuses.read_all(raws)
-        items = list(zip(whole, raws, strict=True)) if whole is not None else list(self._one_by_one(raws))
+        items = (
+            list(zip(whole, raws, strict=True))
+            if whole is not None
+            else list(self._one_by_one(raws))
+        )
         uris = {status.id: status.uri for status, _ in items if status.uri and status.is_public}
         has_known = self.ask.progress.newest is not None
         for status, raw in items:
@@ -314,16 +397,22 @@ class MastodonPage(PageBuilder):
             except UNREADABLE as error:
                 self.quarantine_listed(Subject.POST, raw, error)
 
-    def add_status(self, status: Status, raw: bytes, uris: dict[str, str], depth: int = 0) -> Post | None:
-        """Add a status, and the one that it boosts or quotes. Return None for one that is not public."""
-        if depth > 3 or not status.id:
-            raise ValueError("statuses nested too deep" if status.id else "status without id")
+    def add_status(
+        self, status: Status, raw: bytes, uris: dict[str, str], depth: int = 0
+    ) -> Post | None:
+        """Add a status, and the one that it boosts or quotes. Return None for one that is not
+        public."""
+        if depth > 3:
+            raise ValueError("statuses nested too deep")
+        # Before anything can fail: a status in quarantine is stored as it came.
         if not status.is_public:
             if status.id in self.ask.targets and self.facet.subject is Subject.POST:
                 self.mark_gone(Subject.POST, status.id, Outcome.PROTECTED)
             return None
         if self._author is None or self._author[0] != status.account:
             self._author = status.account, self.read_user(bytes(status.account), status.uri)
+        if not status.id:
+            raise ValueError("status without id")
         author, extras = self._author[1], status.extras
         if is_there(status.reblog):
             inner = bytes(status.reblog)
@@ -331,25 +420,38 @@ class MastodonPage(PageBuilder):
             if original is None:
                 return None
             own = without(raw, extras.quote) if extras else raw
-            return self.add_post(map_repost(status, author.id, original.id, own), is_along=depth > 0)
+            return self.add_post(
+                map_repost(status, author.id, original.id, own), is_along=depth > 0
+            )
         reply_to = self._local_id(status.in_reply_to_id, uris)
         quote_of = None
         if extras:
             quote_of, quoted = self._read_quote(extras, uris, depth)
             raw = self.own_payload(raw, quoted, quote_of) if is_there(quoted) else raw
-        return self.add_post(map_post(status, author.id, raw, extras, reply_to, quote_of), is_along=depth > 0)
+        return self.add_post(
+            map_post(status, author.id, raw, extras, reply_to, quote_of), is_along=depth > 0
+        )
 
     def _local_id(self, key: str | None, uris: dict[str, str]) -> str | None:
-        """Return the global id for a key of this server: a provisional one unless this page has the status."""
+        """Return the global id for a key of this server: a provisional one unless this page has the
+        status."""
         return (uris.get(key) or f"mastodon:{self._service.name}/{key}") if key else None
 
-    def _read_quote(self, extras: Extras, uris: dict[str, str], depth: int) -> tuple[str | None, Raw]:
+    def _read_quote(
+        self, extras: Extras, uris: dict[str, str], depth: int
+    ) -> tuple[str | None, Raw]:
         """Return the id of the quoted status, and its JSON if the server sends it."""
         quote_of = extras.quote_url or self._local_id(extras.quote_id, uris)
         if not is_there(extras.quote):
             return quote_of, UNSENT
         quote = quotes.read(bytes(extras.quote))
-        quoted = quote.quoted_status if is_there(quote.quoted_status) else extras.quote if is_there(quote.account) else UNSENT
+        quoted = (
+            quote.quoted_status
+            if is_there(quote.quoted_status)
+            else extras.quote
+            if is_there(quote.account)
+            else UNSENT
+        )
         if not is_there(quoted):
             return self._local_id(quote.quoted_status_id, uris) or quote_of, UNSENT
         try:
@@ -363,9 +465,9 @@ class MastodonPage(PageBuilder):
 
 # Accounts
 
-_LABELS = """location where city country place based ort wohnort standort stadt lieu ville localisation ubicación ubicacion
-lugar ciudad localização localizacao cidade onde luogo città dove località plaats woonplaats plats miasto lokalizacja
-kaupunki 居住地 场所 所在地"""
+_LABELS = """location where city country place based ort wohnort standort stadt lieu ville
+localisation ubicación ubicacion lugar ciudad localização localizacao cidade onde luogo città dove
+località plaats woonplaats plats miasto lokalizacja kaupunki 居住地 场所 所在地"""
 _LOCATION_LABELS = frozenset({*_LABELS.split(), "based in", "lives in", "i live in"})
 """Names of profile fields that hold the location."""
 _OPT_OUT = re.compile(r"#(nobots?|noindex|noarchive|nosearch)\b", re.IGNORECASE)
@@ -413,16 +515,17 @@ accounts, _pleromas = Reader(Account), Reader(_Pleroma)
 
 
 def account_id(account: Account, status_uri: str | None, software: str) -> str:
-    """Return the global id of an account. Some servers do not send it: then it is derived from the URI of one of its posts,
-    from the rule of the software for its own accounts, or the profile address stands for it."""
+    """Return the global id of an account. Some servers do not send it: then it is derived from the
+    URI of one of its posts, from the rule of the software for its own accounts, or the profile
+    address stands for it."""
     if account.uri:
         return _checked_uri(account.uri, "account")
-    if is_there(account.pleroma):
-        try:
-            if ap_id := _pleromas.read(bytes(account.pleroma)).ap_id:
-                return _checked_uri(ap_id, "account")
-        except UNREADABLE:
-            pass
+    try:
+        ap_id = _pleromas.read(bytes(account.pleroma)).ap_id if is_there(account.pleroma) else None
+    except UNREADABLE:
+        ap_id = None
+    if ap_id:
+        return _checked_uri(ap_id, "account")
     url = account.url or ""
     if (match := _STATUS_URI.match(status_uri or "")) and _host(match["actor"]) == _host(url):
         name = match["name"] or match["named"]
@@ -433,12 +536,16 @@ def account_id(account: Account, status_uri: str | None, software: str) -> str:
     return _checked_uri(url, "account")
 
 
-def map_user(account: Account, raw: bytes, status_uri: str | None = None, software: str = "") -> User:
-    """Map an account; of a suspended one only its names remain. `status_uri`: the status it was embedded in."""
+def map_user(
+    account: Account, raw: bytes, status_uri: str | None = None, software: str = ""
+) -> User:
+    """Map an account; of a suspended one only its names remain. `status_uri`: the status it was
+    embedded in."""
     id_ = account_id(account, status_uri, software)
     if not account.id:
         raise ValueError("account without id")
-    # Handles include the server also for its own accounts, so that handles of all servers are comparable.
+    # Handles include the server also for its own accounts, so that handles of all servers are
+    # comparable.
     host = "" if "@" in account.acct else _host(account.url or id_)
     handle = f"{account.acct}@{host}" if host else account.acct
     if account.suspended:
@@ -597,10 +704,17 @@ class Status(Struct):
 
     @property
     def extras(self) -> Extras | None:
-        """Quote and reactions from the status itself or from Pleroma's extension; None if there are none."""
+        """Quote and reactions from the status itself or from Pleroma's extension; None if there are
+        none."""
         emoji = self.emoji_reactions or self.reactions
         has_pleroma = is_there(self.pleroma)
-        if not (has_pleroma or is_there(self.quote) or self.quote_id or self.quote_url or emoji is not None):
+        if not (
+            has_pleroma
+            or is_there(self.quote)
+            or self.quote_id
+            or self.quote_url
+            or emoji is not None
+        ):
             return None
         own = Extras(self.quote, self.quote_id, self.quote_url, emoji)
         try:
@@ -615,8 +729,20 @@ class Status(Struct):
         )
 
 
-_OPTIONAL = ("media_attachments", "poll", "tags", "mentions", "application", "emoji_reactions", "reactions")
-statuses, quotes, _extras = Reader(Status, *_OPTIONAL), Reader(Quote), Reader(Extras, "emoji_reactions")
+_OPTIONAL = (
+    "media_attachments",
+    "poll",
+    "tags",
+    "mentions",
+    "application",
+    "emoji_reactions",
+    "reactions",
+)
+statuses, quotes, _extras = (
+    Reader(Status, *_OPTIONAL),
+    Reader(Quote),
+    Reader(Extras, "emoji_reactions"),
+)
 
 
 def map_repost(status: Status, author: str, original: str, raw: bytes) -> Post:
@@ -634,11 +760,17 @@ def map_repost(status: Status, author: str, original: str, raw: bytes) -> Post:
 
 
 def map_post(
-    status: Status, author: str, raw: bytes, extras: Extras | None, reply_to: str | None = None, quote_of: str | None = None
+    status: Status,
+    author: str,
+    raw: bytes,
+    extras: Extras | None,
+    reply_to: str | None = None,
+    quote_of: str | None = None,
 ) -> Post:
     markup = text_and_links(status.content, has_quote=quote_of is not None)
     emoji = extras.emoji_reactions if extras else None
-    # In two steps: CPython passes more than 15 keyword arguments through a dict, which makes parsing a fifth slower.
+    # In two steps: CPython passes more than 15 keyword arguments through a dict, which makes
+    # parsing a fifth slower.
     post = Post(
         _checked_uri(status.uri or status.url, "status"),
         status.id,
@@ -658,7 +790,9 @@ def map_post(
         links=markup.links,
         raw=raw,
     )
-    has_parts = markup.tags or status.tags or status.mentions or status.media_attachments or status.poll
+    has_parts = (
+        markup.tags or status.tags or status.mentions or status.media_attachments or status.poll
+    )
     if not (has_parts or reply_to or quote_of or status.edited_at or emoji is not None):
         return post
     return replace(
@@ -666,11 +800,16 @@ def map_post(
         reply_to=reply_to,
         quote_of=quote_of,
         edited_at=iso(status.edited_at),
-        emoji={each.name: number for each in emoji if (number := count(each.count)) is not None} if emoji is not None else None,
+        emoji={each.name: number for each in emoji if (number := count(each.count)) is not None}
+        if emoji is not None
+        else None,
         poll=_map_poll(status.poll) if status.poll else None,
         tags=tags_once([*markup.tags, *[tag.name for tag in status.tags or () if tag.name]]),
-        mentions=tuple(dict.fromkeys([mention.id for mention in status.mentions or () if mention.id])),
-        # Media ids are local to the server and its copies move: the origin's address identifies the file.
+        mentions=tuple(
+            dict.fromkeys([mention.id for mention in status.mentions or () if mention.id])
+        ),
+        # Media ids are local to the server and its copies move: the origin's address identifies the
+        # file.
         media=tuple(
             [
                 Media(id=url, kind=item.type or "unknown", url=url, description=item.description)
@@ -683,7 +822,9 @@ def map_post(
 
 def _map_poll(poll: _Poll) -> Poll:
     return Poll(
-        options=tuple(PollOption(plain(each.title), count(each.votes_count)) for each in poll.options),
+        options=tuple(
+            PollOption(plain(each.title), count(each.votes_count)) for each in poll.options
+        ),
         votes=count(poll.votes_count),
         voters=count(poll.voters_count),
         is_multiple=poll.multiple,
@@ -745,7 +886,13 @@ def _trends(page: MastodonPage, raws: Iterable[bytes]) -> tuple[Trend, ...]:
             word = tag_form(item.name) if item.name else item.url
             if not word:
                 raise ValueError("a trend without a name")
-            trends.append(Trend(word, len(trends) + 1, volume=count(item.history[0].uses) if item.history else None))
+            trends.append(
+                Trend(
+                    word,
+                    len(trends) + 1,
+                    volume=count(item.history[0].uses) if item.history else None,
+                )
+            )
         except UNREADABLE as error:
             page.quarantine(Subject.WORD, raw, error)
     return tuple(trends)
@@ -757,7 +904,11 @@ def _user_tags(page: MastodonPage, raws: Iterable[bytes]) -> tuple[UserTag, ...]
     for raw in raws:
         try:
             item = _featured_tags.read(raw)
-            tags.append(UserTag(page.ask.targets[0], item.id, tag_form(item.name), count(item.statuses_count)))
+            tags.append(
+                UserTag(
+                    page.ask.targets[0], item.id, tag_form(item.name), count(item.statuses_count)
+                )
+            )
         except UNREADABLE as error:
             page.quarantine(Subject.USER, raw, error)
     return tuple(tags)

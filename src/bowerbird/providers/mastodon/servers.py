@@ -1,6 +1,8 @@
-"""Differences between server software: which one a server runs, which facets, streams and limits it has.
+"""Differences between server software: which one a server runs, which facets, streams and limits it
+has.
 
-Only what is certain from the source code of each software is listed; the rest is learned from refusals.
+Only what is certain from the source code of each software is listed; the rest is learned from
+refusals.
 """
 
 from __future__ import annotations
@@ -38,12 +40,17 @@ _MISSING = {
     "takahe": ("profiles", "posts", "quotes", "link", "versions", "directory"),
     "pleroma": ("profiles", "posts", "quotes", "link", "trending", "trends", "tags"),
 }
-_FOR_GUESTS = {"gotosocial": (), "takahe": ("profile", "followers", "following", "reposts", "likes", "public")}
+_FOR_GUESTS = {
+    "gotosocial": (),
+    "takahe": ("profile", "followers", "following", "reposts", "likes", "public"),
+}
 """Software that answers only its own users, and the facets that are exceptions."""
 _FEEDS = {"hashtag": "hashtag_feeds", "public": "live_feeds", "link": "trending_link_feeds"}
-"""Facets, and the server's names for the timelines that they read (`configuration.timelines_access`)."""
+"""Facets, and the server's names for the timelines that they read
+(`configuration.timelines_access`)."""
 _LIMITS_BY_ADDRESS = frozenset({"gotosocial"})
-"""Software that limits only addresses (300 calls in five minutes), whoever calls and whichever page."""
+"""Software that limits only addresses (300 calls in five minutes), whoever calls and whichever
+page."""
 _NO_STREAMS = frozenset({"takahe"})
 _WEBSOCKETS_ONLY = frozenset({"gotosocial", "pleroma"})
 _KEY_TIMES = {"gotosocial": ULID_KEYS, "pleroma": PLEROMA_KEYS}
@@ -53,14 +60,26 @@ _SEARCH = {
 }
 _NO_OPT_OUTS = frozenset({"gotosocial", "takahe", "pleroma"})
 """Software whose accounts have neither `noindex` nor `indexable`."""
-_INCOMPLETE = {"takahe": {"timeline": "it lists what accounts wrote themselves, and leaves out what they boosted"}}
+_INCOMPLETE = {
+    "takahe": {
+        "timeline": "it lists what accounts wrote themselves, and leaves out what they boosted"
+    }
+}
 
 
 def missing_facets(server: ServerInfo) -> dict[str, str]:
-    """Return the facets that the server does not have, with the reason. Batches are not missing: they are split."""
+    """Return the facets that the server does not have, with the reason. Batches are not missing:
+    they are split."""
     missing = {name: f"{_title(server)} has no such route" for name in _missing_routes(server)}
-    missing |= {name: f"the server said: {quoted(refusal.words)}" for name, refusal in server.refused.items()}
-    missing |= {name: f"the server has closed {feed}" for name, feed in _FEEDS.items() if _access(server, feed) == {"disabled"}}
+    missing |= {
+        name: f"the server said: {quoted(refusal.words)}"
+        for name, refusal in server.refused.items()
+    }
+    missing |= {
+        name: f"the server has closed {feed}"
+        for name, feed in _FEEDS.items()
+        if _access(server, feed) == {"disabled"}
+    }
     return {name: why for name, why in missing.items() if name not in ONE_BY_ONE}
 
 
@@ -72,9 +91,14 @@ def missing_channels(server: ServerInfo) -> dict[str, str]:
     missing: dict[str, str] = {}
     for name in CHANNELS:
         if software == "gotosocial" and name.startswith("hashtag"):
-            missing[name] = f"{title} accepts subscriptions to hashtags but sends nothing: use the facet hashtag instead"
+            missing[name] = (
+                f"{title} accepts subscriptions to hashtags but sends nothing: "
+                "use the facet hashtag instead"
+            )
         elif software in _WEBSOCKETS_ONLY and name.endswith(SSE):
-            missing[name] = f"{title} streams over WebSockets only: use the channel {base_name(name)}"
+            missing[name] = (
+                f"{title} streams over WebSockets only: use the channel {base_name(name)}"
+            )
     return missing
 
 
@@ -82,26 +106,43 @@ def warnings(server: ServerInfo, facets: Collection[str]) -> tuple[str, ...]:
     """Return what these facets leave out on this server without saying so."""
     software, found = _software(server), []
     if "search" in facets:
-        scope = _SEARCH.get(software, "posts only where the server keeps an index of them (Elasticsearch)")
+        scope = _SEARCH.get(
+            software, "posts only where the server keeps an index of them (Elasticsearch)"
+        )
         found.append(f"search finds {scope}: it may stay empty")
     if software in _NO_OPT_OUTS:
-        found.append("it does not tell who opted out of indexing: only opt-outs in the profile text (#nobot) are respected")
-    found += [f"{name}: {loss}" for name, loss in _INCOMPLETE.get(software, {}).items() if name in facets]
+        found.append(
+            "it does not tell who opted out of indexing: "
+            "only opt-outs in the profile text (#nobot) are respected"
+        )
+    found += [
+        f"{name}: {loss}" for name, loss in _INCOMPLETE.get(software, {}).items() if name in facets
+    ]
     return tuple(found)
 
 
 def tables_for(tables: Tables, server: ServerInfo) -> Tables:
-    """Return the tables without what the server lacks or shows only to its own users, and with its limits."""
+    """Return the tables without what the server lacks or shows only to its own users, and with its
+    limits."""
     missing, routes, software = missing_facets(server), _missing_routes(server), _software(server)
 
     def adapted(facet: Facet) -> Facet:
         if facet.name in ONE_BY_ONE and (facet.name in server.refused or facet.name in routes):
             facet = replace(facet, objects_per_call=1, results_per_call=1)
         if facet.name == "search" and software in _SEARCH:
-            facet = replace(facet, falls_short=f"on {_title(server)} search finds {_SEARCH[software]}")
+            facet = replace(
+                facet, falls_short=f"on {_title(server)} search finds {_SEARCH[software]}"
+            )
         if software in _LIMITS_BY_ADDRESS:
-            kept = [each for each in facet.limits if not each.only_paged and not each.bucket.endswith("/account")]
-            moved = [replace(each, bucket=ADDRESS_BUCKET) if each.bucket.endswith("/token") else each for each in kept]
+            kept = [
+                each
+                for each in facet.limits
+                if not each.only_paged and not each.bucket.endswith("/account")
+            ]
+            moved = [
+                replace(each, bucket=ADDRESS_BUCKET) if each.bucket.endswith("/token") else each
+                for each in kept
+            ]
             facet = replace(facet, limits=tuple({each.bucket: each for each in moved}.values()))
         return facet
 
@@ -110,7 +151,8 @@ def tables_for(tables: Tables, server: ServerInfo) -> Tables:
         return is_closed or name not in _FOR_GUESTS.get(software, (name,))
 
     there = {
-        kind: {name: adapted(facet) for name, facet in table.items() if name not in missing} for kind, table in tables.items()
+        kind: {name: adapted(facet) for name, facet in table.items() if name not in missing}
+        for kind, table in tables.items()
     }
     closed = {name for table in there.values() for name in table if is_for_users(name)}
     return closed_to(there, {"none": closed, "app": closed})
@@ -119,7 +161,11 @@ def tables_for(tables: Tables, server: ServerInfo) -> Tables:
 def channels_for(server: ServerInfo) -> Mapping[str, Channel]:
     """Return the channels with the form of the server's ids."""
     keys = _KEY_TIMES.get(_software(server))
-    return CHANNELS if keys is None else {name: replace(channel, key_time=keys) for name, channel in CHANNELS.items()}
+    return (
+        CHANNELS
+        if keys is None
+        else {name: replace(channel, key_time=keys) for name, channel in CHANNELS.items()}
+    )
 
 
 def _software(server: ServerInfo) -> str:
@@ -150,7 +196,10 @@ def _access(server: ServerInfo, feed: str) -> set[str]:
 
 INSTANCES = ("/api/v2/instance", "/api/v1/instance")
 _NODEINFO = "/.well-known/nodeinfo"
-_SCHEMAS = ("http://nodeinfo.diaspora.software/ns/schema/2.1", "http://nodeinfo.diaspora.software/ns/schema/2.0")
+_SCHEMAS = (
+    "http://nodeinfo.diaspora.software/ns/schema/2.1",
+    "http://nodeinfo.diaspora.software/ns/schema/2.0",
+)
 _COMPATIBLE = re.compile(r"\(compatible; ([\w.+-]+)[ /]?([\w.+-]*)")
 _NAMED = re.compile(r"([a-z][a-z-]+)[/ ]v?(\d[\w.+-]*)")
 _NUMBERED = re.compile(r"v?(\d+\.[\w.+~-]*)")
@@ -197,8 +246,8 @@ _instances, _links, _nodes = Reader(_Instance), Reader(_Links), Reader(_Node)
 
 
 def probe_server(answers: Sequence[Answer]) -> Request | ServerInfo:
-    """Return the next question, or what the answers tell: first the instance, then NodeInfo if that does not name the
-    software. A server that does not answer is not asked again."""
+    """Return the next question, or what the answers tell: first the instance, then NodeInfo if that
+    does not name the software. A server that does not answer is not asked again."""
     if answers and (answers[-1].status in (0, 429) or answers[-1].status >= 500):
         return ServerInfo()
     instances = [_parse_instance(answer) for answer in answers[:2]]
@@ -216,12 +265,20 @@ def probe_server(answers: Sequence[Answer]) -> Request | ServerInfo:
             case 1:
                 links = {link.rel: link.href for link in _links.read(_ok(nodeinfo[0])).links}
                 # Only the path: the host may be another one.
-                path = urlsplit(next(filter(None, (links.get(schema) for schema in _SCHEMAS)), "")).path
-                return Request(path=path) if path.startswith("/") and len(path) <= 200 and path.isprintable() else info
+                path = urlsplit(
+                    next(filter(None, (links.get(schema) for schema in _SCHEMAS)), "")
+                ).path
+                return (
+                    Request(path=path)
+                    if path.startswith("/") and len(path) <= 200 and path.isprintable()
+                    else info
+                )
         node = _nodes.read(_ok(nodeinfo[1])).software
     except UNREADABLE:
         return info
-    return replace(info, software=_short(node.name).casefold(), version=_short(node.version or info.version))
+    return replace(
+        info, software=_short(node.name).casefold(), version=_short(node.version or info.version)
+    )
 
 
 def _ok(answer: Answer) -> bytes:
@@ -253,7 +310,12 @@ def _parse_instance(answer: Answer) -> ServerInfo | None:
         software=software,
         version=version,
         streaming=_base(urls.streaming or urls.streaming_api or ""),
-        access={f"{feed}.{side}": who for feed, sides in access.items() for side, who in sides.items() if who != "public"},
+        access={
+            f"{feed}.{side}": who
+            for feed, sides in access.items()
+            for side, who in sides.items()
+            if who != "public"
+        },
     )
 
 
@@ -264,7 +326,11 @@ def _base(url: str) -> str:
     except ValueError:
         return ""
     scheme = {"wss": "https", "ws": "http"}.get(parts.scheme, parts.scheme)
-    return f"{scheme}://{parts.netloc}" if scheme in ("http", "https") and parts.netloc and "@" not in parts.netloc else ""
+    return (
+        f"{scheme}://{parts.netloc}"
+        if scheme in ("http", "https") and parts.netloc and "@" not in parts.netloc
+        else ""
+    )
 
 
 def _short(text: str) -> str:

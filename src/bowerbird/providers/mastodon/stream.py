@@ -1,6 +1,7 @@
 """Mastodon's streams: the channels, how to connect, and the messages.
 
-Servers publish neither how often a connection may be opened nor how to back off; those numbers are ours.
+Servers publish neither how often a connection may be opened nor how to back off; those numbers are
+ours.
 """
 
 from __future__ import annotations
@@ -62,19 +63,33 @@ SSE = "_events"
 MASTODON_KEYS = KeyTime(EPOCH, bits=16)
 ULID_KEYS = KeyTime(EPOCH, bits=80, digits="0123456789ABCDEFGHJKMNPQRSTVWXYZ", length=26)
 """GoToSocial."""
-PLEROMA_KEYS = KeyTime(EPOCH, bits=64, digits="0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", length=18)
+PLEROMA_KEYS = KeyTime(
+    EPOCH,
+    bits=64,
+    digits="0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
+    length=18,
+)
 DELIVERY = timedelta(minutes=1)
-"""Posts of other servers arrive late but their id has the time of writing: most are delivered within this time."""
+"""Posts of other servers arrive late but their id has the time of writing: most are delivered
+within this time."""
 MAX_TAGS = 100
 _SCOPES = {"public": "all", "local": "local", "remote": "remote"}
 _FILLS = {**dict.fromkeys(_SCOPES, "public"), "hashtag": "hashtag", "hashtag_local": "hashtag"}
+_MEDIA_OPTION = {"only_media": "`true`: only posts with pictures, sound or video"}
+_TAG_OPTION = {"tag": "hashtags without #; only one for server-sent events"}
 _OPTIONS = {
-    **dict.fromkeys(_SCOPES, {"only_media": "`true`: only posts with pictures, sound or video"}),
-    **dict.fromkeys(("hashtag", "hashtag_local"), {"tag": "hashtags without #; only one for server-sent events"}),
+    "public": _MEDIA_OPTION,
+    "local": _MEDIA_OPTION,
+    "remote": _MEDIA_OPTION,
+    "hashtag": _TAG_OPTION,
+    "hashtag_local": _TAG_OPTION,
     "list": {"list": "the id of a list of the token's own user"},
 }
 _CONNECTIONS = Limit(
-    bucket="{service}/{credential}/connections", allowance=100, window=timedelta(minutes=5), kind=WindowKind.FIRST_CALL
+    bucket="{service}/{credential}/connections",
+    allowance=100,
+    window=timedelta(minutes=5),
+    kind=WindowKind.FIRST_CALL,
 )
 _BACKOFF = Backoff(first=timedelta(seconds=1), most=timedelta(minutes=5))
 
@@ -82,12 +97,18 @@ _BACKOFF = Backoff(first=timedelta(seconds=1), most=timedelta(minutes=5))
 def _channel(name: str) -> Channel:
     base, is_sse = base_name(name), name.endswith(SSE)
     return Channel(
-        facet=Facet(name=name, subject=Subject.WORD, yields=frozenset({"users", "posts"}), limits=(_CONNECTIONS,)),
+        facet=Facet(
+            name=name,
+            subject=Subject.WORD,
+            yields=frozenset({"users", "posts"}),
+            limits=(_CONNECTIONS,),
+        ),
         wire=Wire.EVENTS if is_sse else Wire.WEBSOCKET,
         options=_OPTIONS[base],
         needs=frozenset(() if base in _SCOPES else _OPTIONS[base]),
         kinds=frozenset({"user"}),
-        # Three heartbeats: every 15 seconds with server-sent events, a ping every 30 on a WebSocket.
+        # Three heartbeats: every 15 seconds with server-sent events, a ping every 30 on a
+        # WebSocket.
         silence=timedelta(seconds=45 if is_sse else 90),
         disorder=DELIVERY,
         fills=_FILLS.get(base, ""),
@@ -102,15 +123,24 @@ def base_name(channel: str) -> str:
     return channel.removesuffix(SSE)
 
 
-CHANNELS: Mapping[str, Channel] = {name + suffix: _channel(name + suffix) for suffix in ("", SSE) for name in _OPTIONS}
+CHANNELS: Mapping[str, Channel] = {
+    name + suffix: _channel(name + suffix) for suffix in ("", SSE) for name in _OPTIONS
+}
 
 
 def _check_tags(channel: str, values: Values) -> Values:
     tags = tuple(dict.fromkeys(tag_form(value.removeprefix("#")) for value in values))
     for tag in tags:
         if not re.fullmatch(r"[^\s/?#,:&]{1,200}", tag):
-            raise UserError(f"Stream {channel}: invalid hashtag {tag!r}. Write it without spaces or punctuation.")
-    return (single(channel, "tag", tags),) if channel.endswith(SSE) else at_most(channel, "hashtags", tags, MAX_TAGS)
+            raise UserError(
+                f"Stream {channel}: invalid hashtag {tag!r}. "
+                "Write it without spaces or punctuation."
+            )
+    return (
+        (single(channel, "tag", tags),)
+        if channel.endswith(SSE)
+        else at_most(channel, "hashtags", tags, MAX_TAGS)
+    )
 
 
 def _check_list(channel: str, values: Values) -> Values:
@@ -140,17 +170,24 @@ def fill_targets(wanted: Subscription) -> tuple[str, ...]:
 
 
 def _streams(wanted: Subscription) -> list[dict[str, str]]:
-    """Return the streams of a subscription as a WebSocket names them: one for each hashtag or list."""
+    """Return the streams of a subscription as a WebSocket names them, one per hashtag or list."""
     name = base_name(wanted.channel)
-    stream = {"local": "public:local", "remote": "public:remote", "hashtag_local": "hashtag:local"}.get(name, name)
+    stream = {
+        "local": "public:local",
+        "remote": "public:remote",
+        "hashtag_local": "hashtag:local",
+    }.get(name, name)
     if chosen(wanted, "only_media") == "true":
         stream += ":media"
-    options = [(option, value) for option in ("tag", "list") for value in wanted.options.get(option, ())]
+    options = [
+        (option, value) for option in ("tag", "list") for value in wanted.options.get(option, ())
+    ]
     return [{"stream": stream, option: value} for option, value in options] or [{"stream": stream}]
 
 
 def open_stream(wanted: Subscription) -> Opening:
-    """Return how to connect: the first stream is in the URL, the others are subscribed to once the WebSocket is open."""
+    """Return how to connect: the first stream is in the URL, the others are subscribed to once the
+    WebSocket is open."""
     path = "/api/v1/streaming"
     first, *others = _streams(wanted)
     if not wanted.channel.endswith(SSE):
@@ -159,16 +196,25 @@ def open_stream(wanted: Subscription) -> Opening:
     stream = first.pop("stream")
     media = (("only_media", "true"),) if stream.endswith(":media") else ()
     path = f"{path}/{stream.removesuffix(':media').replace(':', '/')}"
-    return Opening(request=Request(path=path, query=(*media, *first.items()), headers={"accept": "text/event-stream"}))
+    return Opening(
+        request=Request(
+            path=path, query=(*media, *first.items()), headers={"accept": "text/event-stream"}
+        )
+    )
 
 
 def update_subscription(before: Subscription, after: Subscription) -> Retuned | None:
-    """Return the messages that change an open WebSocket, new streams first; server-sent events need a new connection."""
+    """Return the messages that change an open WebSocket, new streams first; server-sent events need
+    a new connection."""
     if after.channel.endswith(SSE):
         return None
     old, new = _streams(before), _streams(after)
-    orders = [("subscribe", each) for each in new if each not in old] + [("unsubscribe", each) for each in old if each not in new]
-    return Retuned(messages=tuple(msgspec.json.encode({"type": order, **each}) for order, each in orders))
+    orders = [("subscribe", each) for each in new if each not in old] + [
+        ("unsubscribe", each) for each in old if each not in new
+    ]
+    return Retuned(
+        messages=tuple(msgspec.json.encode({"type": order, **each}) for order, each in orders)
+    )
 
 
 def refused(answer: Answer) -> Page:
@@ -181,7 +227,12 @@ def refused(answer: Answer) -> Page:
 
 # Messages
 
-_ERRORS = {400: Outcome.BAD_REQUEST, 401: Outcome.BAD_TOKEN, 403: Outcome.FORBIDDEN_SCOPE, 429: Outcome.RATE_LIMITED}
+_ERRORS = {
+    400: Outcome.BAD_REQUEST,
+    401: Outcome.BAD_TOKEN,
+    403: Outcome.FORBIDDEN_SCOPE,
+    429: Outcome.RATE_LIMITED,
+}
 _MAX_KEY = 300
 _MAX_UNDATED = 10_000
 _FIRST_SERVER = datetime(2016, 1, 1, tzinfo=UTC)
@@ -200,9 +251,16 @@ _frames, _strings = Reader(_Frame), msgspec.json.Decoder(str)
 class MastodonReader(MessageReader[MastodonPage]):
     """Parses statuses, edits and deletions from a WebSocket or server-sent events."""
 
-    def __init__(self, wanted: Subscription, facet: Facet, service: Service, server: ServerInfo) -> None:
+    def __init__(
+        self, wanted: Subscription, facet: Facet, service: Service, server: ServerInfo
+    ) -> None:
         super().__init__()
-        self._ask, self._facet, self._service, self._server = Ask(wanted.channel, ()), facet, service, server
+        self._ask, self._facet, self._service, self._server = (
+            Ask(wanted.channel, ()),
+            facet,
+            service,
+            server,
+        )
         self._is_sse = wanted.channel.endswith(SSE)
         self._undated: deque[tuple[datetime, str]] = deque()
         """The posts of the last minute, on servers whose ids have no time."""
@@ -213,7 +271,11 @@ class MastodonReader(MessageReader[MastodonPage]):
 
     def hear(self, messages: Sequence[bytes]) -> Heard:
         heard = super().hear(messages)
-        return heard if heard.head is None else msgspec.structs.replace(heard, head=self._fill_from(heard.head))
+        return (
+            heard
+            if heard.head is None
+            else msgspec.structs.replace(heard, head=self._fill_from(heard.head))
+        )
 
     def read(self, batch: Batch[MastodonPage], message: bytes) -> None:
         event, payload = _parse_event(message) if self._is_sse else _parse_frame(batch, message)
@@ -237,14 +299,19 @@ class MastodonReader(MessageReader[MastodonPage]):
     def _remember(self, at: datetime, key: str) -> None:
         self._undated.append((at, key))
         self._newest_at = max(self._newest_at, at)
-        while len(self._undated) > 1 and (self._undated[1][0] <= self._newest_at - DELIVERY or len(self._undated) > _MAX_UNDATED):
+        while len(self._undated) > 1 and (
+            self._undated[1][0] <= self._newest_at - DELIVERY or len(self._undated) > _MAX_UNDATED
+        ):
             self._undated.popleft()
 
     def _fill_from(self, head: str) -> str:
-        """Return a key about a minute before the newest one: a listing from there includes posts that were delivered late."""
+        """Return a key about a minute before the newest one: a listing from there includes posts
+        that were delivered late."""
         at = key_time(head)
         if at is not None:
-            return next(form for form in _KEY_FORMS if form.time_of(head) == at).key_at(at - DELIVERY)
+            return next(form for form in _KEY_FORMS if form.time_of(head) == at).key_at(
+                at - DELIVERY
+            )
         return self._undated[0][1] if self._undated else head
 
 
@@ -252,7 +319,8 @@ _KEY_FORMS = (MASTODON_KEYS, ULID_KEYS, PLEROMA_KEYS)
 
 
 def key_time(key: str) -> datetime | None:
-    """Return when the server received a post, if its id tells; `created_at` is only what the author's server claims."""
+    """Return when the server received a post, if its id tells; `created_at` is only what the
+    author's server claims."""
     if is_number(key):
         # Longer numbers are not times of this century.
         at = MASTODON_KEYS.time_of(key) if len(key) <= 18 else None
@@ -265,7 +333,10 @@ def _parse_frame(batch: Batch[MastodonPage], message: bytes) -> tuple[str, bytes
     """Return event and payload of a WebSocket frame; an error frame closes the connection."""
     frame = _frames.read(message)
     if frame.error is not None:
-        batch.close(_ERRORS.get(frame.status or 0, Outcome.OVERLOADED), f"{frame.status or ''} {frame.error}")
+        batch.close(
+            _ERRORS.get(frame.status or 0, Outcome.OVERLOADED),
+            f"{frame.status or ''} {frame.error}",
+        )
         return "", b""
     payload = bytes(frame.payload)
     # Mastodon sends the payload as JSON inside a string.
