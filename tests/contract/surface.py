@@ -1,8 +1,9 @@
-"""Compare the public surface of bowerbird with surface.txt, or write it: `python tests/contract/surface.py [--write]`.
+"""Compare the public surface with surface.txt: `python tests/contract/surface.py [--write]`.
 
-The surface is what users, their scripts and their crawl files rely on. The file has one fact a line, sorted, and each line is
-complete in itself: a diff of it shows what came, what went and what changed without its context, `git log -p` shows when, and
-branches that change different facts merge. The first word is the area, the rest is `NAME: FACTS`.
+The surface is what users, their scripts and their crawl files rely on. The file has one fact a
+line, sorted, and each line is complete in itself: a diff of it shows what came, what went and what
+changed without its context, `git log -p` shows when, and branches that change different facts
+merge. The first word is the area, the rest is `NAME: FACTS`.
 
     api         names that `import bowerbird` offers, what they return, and signatures
     command     commands with their arguments (by position) and options
@@ -17,8 +18,9 @@ branches that change different facts merge. The first word is the area, the rest
     stream      channels of each network and their options
     view        views of a store and their columns
 
-Not covered: messages and help texts, options of rankers (a free table), the JSON that the dashboard's own scripts read, the
-bodies of the coordinator's requests, log lines, and the outputs that surface_outputs.NOT_RUN lists.
+Not covered: messages and help texts, options of rankers (a free table), the JSON that the
+dashboard's own scripts read, the bodies of the coordinator's requests, log lines, and the outputs
+that surface_outputs.NOT_RUN lists.
 """
 
 from __future__ import annotations
@@ -59,6 +61,8 @@ from bowerbird.web.site import Site
 
 FILE = Path(__file__).with_name("surface.txt")
 UPDATE = "python tests/contract/surface.py --write"
+_PLAIN = str | int | float | tuple | None
+"""Defaults that are shown as they are; of others the signature says that there is one."""
 _TYPES = {"str": "text", "int": "integer", "int range": "integer", "float range": "float"}
 """Names of the types of parameters, as they differ between click and its copy in typer."""
 
@@ -84,12 +88,12 @@ def surface() -> list[str]:
 
 
 def difference(recorded: list[str], found: list[str]) -> str:
-    """Return the lines that went (-) and came (+), and how to record them; empty if there are none."""
+    """Return the lines that went (-) and came (+), and how to record them; empty without any."""
     changed = [line for line in difflib.ndiff(recorded, found) if line[0] in "+-"]
     if not changed:
         return ""
-    advice = f"The public surface is not that of {FILE.name}. If the change is intended, run `{UPDATE}` and commit the file:"
-    return "\n".join([advice, *changed])
+    advice = f"If this change is intended, run `{UPDATE}` and commit the file."
+    return "\n".join([f"The public surface is not that of {FILE.name}. {advice}", *changed])
 
 
 # Commands
@@ -125,7 +129,8 @@ def _parameter_lines(command: str, parameters: list[Any]) -> Iterator[str]:
             facts += [each.metavar] if each.metavar else []
         facts += ["required"] if each.required else []
         facts += ["repeatable"] if getattr(each, "multiple", False) or each.nargs == -1 else []
-        if isinstance(each.default, str | int | float) and each.default is not False and each.default != "":
+        is_said = each.default is not False and each.default != ""
+        if is_said and isinstance(each.default, str | int | float):
             facts.append(f"default {getattr(each.default, 'value', each.default)}")
         yield f"command {command} {name}: {', '.join(facts)}"
 
@@ -197,15 +202,16 @@ def _value(schema: Mapping[str, Any]) -> str:
         return "one of " + " ".join(map(str, schema["enum"]))
     if "items" in schema:
         return f"list of ({_value(schema['items'])})"
-    limits = {name: schema[name] for name in sorted(schema) if name.lower().endswith(("imum", "items"))}
+    limits = sorted(name for name in schema if name.lower().endswith(("imum", "items")))
     pattern = schema.get("pattern", "")
     name = "duration" if "wdhms" in pattern else f"{schema['type']} {pattern}".strip()
-    keys = ", other keys too" * (schema["type"] == "object" and schema.get("additionalProperties", True) is True)
-    return " ".join([name, *(f"{key} {value}" for key, value in limits.items())]) + keys
+    is_open = schema["type"] == "object" and schema.get("additionalProperties", True) is True
+    facts = " ".join([name, *(f"{limit} {schema[limit]}" for limit in limits)])
+    return facts + (", other keys too" if is_open else "")
 
 
 def flow_lines() -> Iterator[str]:
-    """Yield the facets, edges and other keys of each built-in flow, as `bowerbird flow show` prints them."""
+    """Yield facets, edges and other keys of each built-in flow, as `bowerbird flow show` does."""
     for each in msgspec.json.decode(_printed("flow", "list", "--json").splitlines()[-1])["flows"]:
         name = each["name"]
         flow = msgspec.json.decode(_printed("flow", "show", name, "--json").splitlines()[-1])
@@ -216,13 +222,15 @@ def flow_lines() -> Iterator[str]:
             yield f"flow {name} edge {edge.pop('source')} to {edge.pop('to')}: {_set_values(edge)}"
         for key in sorted(flow.keys() - {"name", "about", "image"}):
             if flow[key] not in (None, [], {}):
-                yield f"flow {name} {key}: {_set_values(flow[key]) if isinstance(flow[key], dict) else flow[key]}"
+                value = _set_values(flow[key]) if isinstance(flow[key], dict) else flow[key]
+                yield f"flow {name} {key}: {value}"
 
 
 def _set_values(table: Mapping[str, Any]) -> str:
     """Return the keys of a table that say something."""
     said = {name: value for name, value in table.items() if value not in (None, [], {}, "", False)}
-    return ", ".join(f"{name} {msgspec.json.encode(value, order='sorted').decode()}" for name, value in said.items())
+    written = {name: msgspec.json.encode(said[name], order="sorted").decode() for name in said}
+    return ", ".join(f"{name} {value}" for name, value in written.items())
 
 
 def facet_lines() -> Iterator[str]:
@@ -234,13 +242,15 @@ def facet_lines() -> Iterator[str]:
         for name, channel in words.channels.get(provider, {}).items():
             yield f"stream {provider} {name}: {_about(channel.facet)}"
             for option in channel.options:
-                yield f"stream {provider} {name} option {option}" + ": required" * (option in channel.needs)
+                fact = ": required" if option in channel.needs else ""
+                yield f"stream {provider} {name} option {option}{fact}"
         for way in words.place_ways.get(provider, ()):
             yield f"facet {provider} places by {way}"
 
 
 def _about(facet: Facet) -> str:
-    return f"of {facet.subject}, yields {' '.join(sorted(facet.yields))}" + ", billed" * facet.is_paid
+    fact = f"of {facet.subject}, yields {' '.join(sorted(facet.yields))}"
+    return fact + (", billed" if facet.is_paid else "")
 
 
 # Stores and exports
@@ -252,12 +262,17 @@ async def view_lines() -> list[str]:
     try:
         await database.create_tables()
         async with database.reading() as tx:
-            views = await tx.fetch("select name from sqlite_master where type = 'view'")
-            columns = {view["name"]: await tx.fetch("select * from pragma_table_info(?)", view["name"]) for view in views}
+            columns = await tx.fetch(
+                "select v.name as view, c.name "
+                "from sqlite_master v join pragma_table_info(v.name) c "
+                "where v.type = 'view' and substr(v.name, 1, 2) = 'v_' order by v.name, c.cid",
+            )
     finally:
         await database.close()
-    found = {view: [row["name"] for row in rows] for view, rows in columns.items() if view.startswith("v_")}
-    return [line for view, names in found.items() for line in _table_lines("view", view, dict.fromkeys(names, ""))]
+    views: dict[str, dict[str, str]] = {}
+    for row in columns:
+        views.setdefault(row["view"], {})[row["name"]] = ""
+    return [line for view, names in views.items() for line in _table_lines("view", view, names)]
 
 
 def _table_lines(area: str, table: str, columns: Mapping[str, str]) -> Iterator[str]:
@@ -270,7 +285,8 @@ def _table_lines(area: str, table: str, columns: Mapping[str, str]) -> Iterator[
 def export_lines() -> Iterator[str]:
     """Yield the tables that are exported, their columns in order, the formats and the networks."""
     for name, shape in SHAPES.items():
-        yield from _table_lines("export", name, {column.name: str(column.kind) for column in shape.columns})
+        columns = {column.name: str(column.kind) for column in shape.columns}
+        yield from _table_lines("export", name, columns)
     for name, ending in ENDINGS.items():
         yield f"export format {name}: .{ending}"
     for kind in NETWORK_KINDS:
@@ -281,20 +297,23 @@ def export_lines() -> Iterator[str]:
 
 
 def route_lines() -> Iterator[str]:
-    """Yield the routes of the dashboard with the role that each needs, and those of the coordinator."""
+    """Yield the routes of the dashboard and of the coordinator, and who may use each."""
     # Nothing is asked: the routes can be listed without a database.
     site = Site(typing.cast("Any", None), RealClock(), "surface")
-    for route in dashboard_routes(site):
-        role = role_of(route.endpoint)  # type: ignore[attr-defined]
-        for method in sorted(route.methods - {"HEAD"}):  # type: ignore[attr-defined]
-            yield f"route dashboard {route.path} {method}: {'everybody' if role is None else role.word}"  # type: ignore[attr-defined]
+    routes: list[Any] = dashboard_routes(site)
+    for route in routes:
+        role = role_of(route.endpoint)
+        who = "everybody" if role is None else role.word
+        for method in sorted(route.methods - {"HEAD"}):
+            yield f"route dashboard {route.path} {method}: {who}"
     for topic in site.live.topics:
         yield f"route dashboard /live/{topic}"
     described = openapi()
     for path, methods in described["paths"].items():
         for method, about in methods.items():
             is_open = about.get("security", described.get("security")) in (None, [])
-            yield f"route coordinator {path} {method.upper()}: {'everybody' if is_open else 'token of a worker'}"
+            who = "everybody" if is_open else "token of a worker"
+            yield f"route coordinator {path} {method.upper()}: {who}"
 
 
 # Settings
@@ -318,7 +337,7 @@ class _Environment(Mapping[str, str]):
 
 
 def setting_lines() -> Iterator[str]:
-    """Yield the environment variables that are read, the keys of `config.toml`, and the fields of secrets."""
+    """Yield environment variables, keys of `config.toml`, and fields of secrets."""
     asked = _Environment()
     settings.load_settings(environment=asked)
     settings.secret_from_environment("<field>", asked)
@@ -336,12 +355,14 @@ def setting_lines() -> Iterator[str]:
 
 
 def api_lines() -> Iterator[str]:
-    """Yield the names that the package offers, and the public members of the classes that they take and return."""
-    offered = {name: getattr(bowerbird, name) for name in bowerbird.__all__ if name != "__version__"}
-    for name, member in offered.items():
-        yield f"api bowerbird.{name}" + (": class" if inspect.isclass(member) else _signature(member))
+    """Yield what the package offers, and public members of the classes that this leads to."""
+    waiting: list[type] = []
+    for name in sorted({*bowerbird.__all__} - {"__version__"}):
+        member = getattr(bowerbird, name)
+        is_class = inspect.isclass(member)
+        yield f"api bowerbird.{name}" + (": class" if is_class else _signature(member))
+        waiting += [member] if is_class else _named(member)
     seen: set[type] = set()
-    waiting = [kind for member in offered.values() for kind in ([member] if inspect.isclass(member) else _named(member))]
     while waiting:
         kind = waiting.pop()
         if kind not in seen:
@@ -353,12 +374,13 @@ def api_lines() -> Iterator[str]:
 
 
 def _members(kind: type) -> Iterator[tuple[str, str, list[type]]]:
-    """Yield name, signature or type, and the classes it returns, of every public member that our own code defines."""
+    """Yield name, signature or type, and returned classes of the members that our code defines."""
     is_struct = hasattr(kind, "__struct_fields__")
     for owner in (each for each in kind.__mro__ if each.__module__.startswith("bowerbird")):
         for name, annotation in inspect.get_annotations(owner).items():
             yield name, f": {annotation}", []
         for name, member in vars(owner).items():
+            is_public = not name.startswith("_") or (name == "__init__" and not is_struct)
             if isinstance(member, property):
                 yield (
                     name,
@@ -367,20 +389,22 @@ def _members(kind: type) -> Iterator[tuple[str, str, list[type]]]:
                 )
             elif issubclass(kind, StrEnum) and isinstance(member, kind):
                 yield name, f" = {member.value}", []
-            elif inspect.isfunction(member) and (not name.startswith("_") or (name == "__init__" and not is_struct)):
+            elif inspect.isfunction(member) and is_public:
                 yield name, _signature(member), _named(member, is_result=True)
 
 
 def _signature(function: Any) -> str:
-    """Return parameters, defaults and result as they are written; of a default that is an object only that there is one."""
+    """Return parameters, plain defaults and result as they are written."""
     signature = inspect.signature(function)
     shown = []
     for each in signature.parameters.values():
         if each.name != "self":
-            default = each.default if isinstance(each.default, str | int | float | tuple | None) else ...
             plain = each.replace(annotation=_Written(_annotation(each.annotation)))
-            shown.append(plain if each.default is each.empty else plain.replace(default=default))
-    return str(signature.replace(parameters=shown, return_annotation=_Written(_annotation(signature.return_annotation))))
+            if each.default is not each.empty and not isinstance(each.default, _PLAIN):
+                plain = plain.replace(default=...)
+            shown.append(plain)
+    result = _Written(_annotation(signature.return_annotation))
+    return str(signature.replace(parameters=shown, return_annotation=result))
 
 
 class _Written:
@@ -401,8 +425,9 @@ def _named(function: Any, *, is_result: bool = False) -> list[type]:
     """Return our own classes that the annotations of a function name, or that of its result."""
     annotations = inspect.get_annotations(function)
     texts = [annotations.get("return", "")] if is_result else annotations.values()
-    found = (function.__globals__.get(word) for text in texts for word in re.findall(r"\w+", str(text)))
-    return [each for each in found if inspect.isclass(each) and each.__module__.startswith("bowerbird")]
+    words = (word for text in texts for word in re.findall(r"\w+", str(text)))
+    classes = filter(inspect.isclass, map(function.__globals__.get, words))
+    return [each for each in classes if each.__module__.startswith("bowerbird")]
 
 
 def main(arguments: list[str]) -> int:

@@ -1,7 +1,8 @@
-"""Run commands on small simulated stores, and note the keys of what they print with `--json` and their exit codes.
+"""Note the keys of `--json` outputs and exit codes, from commands on small simulated stores.
 
-Lists are written `[]`, what is in tables keyed by data `{}`. A type is that of the values that were seen. Which values are
-missing is not part of the surface: `null` and `empty` are written only where no other value was seen.
+Lists are written `[]`, what is in tables keyed by data `{}`. A type is that of the values that were
+seen. Which values are missing is not part of the surface: `null` and `empty` are written only
+where no other value was seen.
 """
 
 from __future__ import annotations
@@ -34,7 +35,14 @@ from bowerbird.simulated.world.settings import PlannedEvent
 
 START = datetime(2026, 1, 5, 9, tzinfo=UTC)
 DAY = timedelta(days=1)
-USUAL = WorldSettings(seed=3, accounts=80, following=8.0, posts_per_day=6, history=2 * DAY, longest_history=20)
+USUAL = WorldSettings(
+    seed=3,
+    accounts=80,
+    following=8.0,
+    posts_per_day=6,
+    history=2 * DAY,
+    longest_history=20,
+)
 MIXED = WorldSettings(seed=9, accounts=120, mixed=True, likes_per_post=0.0)
 PLANNED = PlannedEvent(begins=START - timedelta(hours=1), posts=1_500)
 EVENTFUL = WorldSettings(
@@ -53,7 +61,8 @@ KEYWORDS = '[keywords]\nmethods = ["burst", "skwa"]\nframe = "15m"\nmin_frequenc
 KEYED_BY_DATA = tuple(
     re.compile(pattern)
     for pattern in (
-        r"(?!dehydrate ).* \.(buckets|closed|facets|fields|left_out|months|outcomes|seeds_closed|streams)",
+        r".* \.(buckets|closed|facets|fields|months|outcomes|seeds_closed|streams)",
+        r"(?!dehydrate ).* \.left_out",
         r".* .*(\.counts|\.evidence|\.numbers|_numbers|\.thresholds)",
         r"cascade .*\.how",
         r"community rejudge \.changed",
@@ -63,7 +72,8 @@ KEYED_BY_DATA = tuple(
         r"keywords .*\.(categories|keywords|retained|shared)",
         r"places \.jaccard\.(posts|users)(\{\})?",
         r"plot \.(files|figures\.(activity|degrees(\{\})?|delays))",
-        r"plot \.figures\.(keywords\.(background|noise|posts|traffic)(\{\})?|(volumes|words)\[\]\.posts)",
+        r"plot \.figures\.keywords\.(background|noise|posts|traffic)(\{\})?",
+        r"plot \.figures\.(volumes|words)\[\]\.posts",
         r"query \.rows\[\]",
         r"status \.(calls|media|months|posts|lanes\[\]\.tasks)",
     )
@@ -92,7 +102,7 @@ class Runs:
         self._codes: set[str] = set()
 
     def json(self, label: str, *arguments: str | Path, code: int | None = 0) -> Any:
-        """Run a command with `--json`; return what it printed as its last line. With `code` None it may end with any code."""
+        """Run a command with `--json`, return what it printed; `code` None: it may end anyhow."""
         out, _ = self._run([*map(str, arguments), "--json"], code)
         values = json.loads(out.splitlines()[-1])
         self._add(label, values)
@@ -121,7 +131,8 @@ class Runs:
 
     def _has_keys(self, label: str, path: str) -> bool:
         """Whether the value was a table or a list with something in it elsewhere."""
-        return any(each == label and inner.startswith((f"{path}.", f"{path}[", f"{path}{{")) for each, inner in self._types)
+        below = tuple(path + mark for mark in ".[{")
+        return any(each == label and inner.startswith(below) for each, inner in self._types)
 
     def _run(self, arguments: list[str], code: int | None) -> tuple[str, str]:
         # They stay open: logs go to standard error as it was when they were set up.
@@ -130,7 +141,8 @@ class Runs:
             ended = cli.run(arguments)
         told = out.getvalue(), err.getvalue()
         if code is not None and ended != code:
-            raise RuntimeError(f"bowerbird {' '.join(arguments)} ended with exit code {ended} instead of {code}: {told[1]}")
+            command = f"bowerbird {' '.join(arguments)}"
+            raise RuntimeError(f"{command} ended with exit code {ended}, not {code}: {told[1]}")
         return told
 
     def _add(self, label: str, values: Any) -> None:
@@ -163,12 +175,20 @@ def _said(types: set[str]) -> list[str]:
     return sorted(types - {"null", "empty"}) or sorted(types)
 
 
-def crawl(store: Path, flow: str, seeds: Sequence[str], more: str, dialect: str, world: WorldSettings) -> None:
+def crawl(
+    store: Path,
+    flow: str,
+    seeds: Sequence[str],
+    more: str,
+    dialect: str,
+    world: WorldSettings,
+) -> None:
     """Crawl a simulated service in virtual time."""
 
     async def main(clock: VirtualClock) -> None:
         laboratory = Laboratory(Setup(dialect=dialect, world=world), clock)
-        plan = laboratory.plan(f'flow = "{flow}"', seeds or laboratory.keys(12), more, store=str(store))
+        chosen = seeds or laboratory.keys(12)
+        plan = laboratory.plan(f'flow = "{flow}"', chosen, more, store=str(store))
         async with laboratory.crawl(plan) as opened:
             await laboratory.run(opened)
 
@@ -182,8 +202,9 @@ def output_lines() -> list[str]:
         folder = Path(stack.enter_context(TemporaryDirectory()))
         stack.enter_context(chdir(folder))
         # The index of places takes seconds to make, and is kept where it usually is.
-        folders = {"BOWERBIRD_HOME": str(folder / "home"), "BOWERBIRD_CACHE_FOLDER": str(load_settings().cache_folder)}
-        stack.enter_context(patch.dict(os.environ, folders))
+        folders = {"HOME": folder / "home", "CACHE_FOLDER": load_settings().cache_folder}
+        variables = {f"BOWERBIRD_{name}": str(path) for name, path in folders.items()}
+        stack.enter_context(patch.dict(os.environ, variables))
         community(runs, folder)
         places(runs, folder)
         del os.environ["BOWERBIRD_CACHE_FOLDER"]
@@ -214,14 +235,14 @@ def community(runs: Runs, folder: Path) -> None:
         MIXED,
     )
     service = '[service]\nprovider = "bluesky"\nbase = "https://simulated.example"\n'
-    keys = f'name = "laboratory"\nflow = "community"\nstore = "{store}"\nseeds = ["1"]\ncommunity.file = "pt.toml"\n'
-    file.write_text(keys + service)
+    keys = f'name = "laboratory"\nflow = "community"\nstore = "{store}"\nseeds = ["1"]\n'
+    file.write_text(f'{keys}community.file = "pt.toml"\n{service}')
     for which in ("members", "mentioned", "undecided"):
         people = runs.json("community list", "community", "list", which, store)["people"]
     someone = people[0]["id"]
     runs.json("community show", "community", "show", store)
     runs.json("community why", "community", "why", someone, store)
-    runs.json("community overrule", "community", "overrule", someone, store, "--as", "no", "--by", "ada")
+    runs.json("community overrule", "community", "overrule", someone, store, "--as", "no")
     runs.json("community confirm", "community", "confirm", someone, store, "--by", "ada")
     runs.json("community why", "community", "why", someone, store)
     runs.json("community free", "community", "free", someone, store)
@@ -238,8 +259,9 @@ def community(runs: Runs, folder: Path) -> None:
 def places(runs: Runs, folder: Path) -> None:
     """Record what is said of places."""
     store = folder / "places.db"
-    areas = '[[places]]\nname = "Portugal"\n[[places]]\nname = "box"\nbox = [-9.5, 38.0, -6.0, 42.0]\n'
-    crawl(store, "places", [], f"stop.calls = 12\n{areas}", "bluesky", USUAL)
+    country = '[[places]]\nname = "Portugal"\n'
+    box = '[[places]]\nname = "box"\nbox = [-9.5, 38.0, -6.0, 42.0]\n'
+    crawl(store, "places", [], f"stop.calls = 12\n{country}{box}", "bluesky", USUAL)
     runs.json("places", "places", store)
 
 
@@ -295,14 +317,16 @@ def reading(runs: Runs, store: Path) -> None:
     """Record what the reports say of a store."""
     for command in ("status", "completeness", "gone", "overlap", "places", "cascade"):
         runs.json(command, command, store)
-    found = runs.json("query", "query", "select id from v_users order by name is null, id limit 1", store)["rows"]
+    sql = "select id from v_users order by name is null, id limit 1"
+    found = runs.json("query", "query", sql, store)["rows"]
     runs.json("history", "history", found[0]["id"], store)
 
 
 def everyday(runs: Runs, server: Server) -> None:
     """Record what one-line commands say in the end."""
     now, service = RealClock().now(), server.service
-    account = next(each for each in range(len(service.world)) if service.truth.is_collectable(each, now))
+    accounts = range(len(service.world))
+    account = next(each for each in accounts if service.truth.is_collectable(each, now))
     handle, post = f"@{service.dialect.handle_of(account, now)}", server.post_keys(1)[0]
     on = ("--on", server.base, "--provider", service.dialect.name)
     told = {

@@ -12,8 +12,8 @@ def test_surface_is_the_recorded_one() -> None:
 
 
 def test_difference_shows_changed_lines_and_how_to_record_them() -> None:
-    told = difference(["view v_posts.id", "view v_posts.text"], ["view v_posts.id", "view v_posts.words"])
-    assert told.splitlines()[1:] == ["- view v_posts.text", "+ view v_posts.words"]
+    told = difference(["view v.id", "view v.text"], ["view v.id", "view v.words"])
+    assert told.splitlines()[1:] == ["- view v.text", "+ view v.words"]
     assert UPDATE in told
 
 
