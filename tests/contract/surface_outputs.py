@@ -103,19 +103,19 @@ class Runs:
 
     def json(self, label: str, *arguments: str | Path, code: int | None = 0) -> Any:
         """Run a command with `--json`, return what it printed; `code` None: it may end anyhow."""
-        out, _ = self._run([*map(str, arguments), "--json"], code)
+        _, out, _ = self._run([*map(str, arguments), "--json"], code)
         values = json.loads(out.splitlines()[-1])
         self._add(label, values)
         return values
 
     def fails(self, *arguments: str | Path) -> None:
         """Run a command that fails with `--json`."""
-        _, err = self._run([*map(str, arguments), "--json"], 2)
+        _, _, err = self._run([*map(str, arguments), "--json"])
         self._add("(error on standard error)", json.loads(err.splitlines()[-1]))
 
-    def exits(self, code: int, when: str, *arguments: str | Path) -> None:
-        """Run a command that ends with this code, which becomes a line of the surface."""
-        self._run([*map(str, arguments)], code)
+    def exits(self, when: str, *arguments: str | Path) -> None:
+        """Run a command; the code with which it ends becomes a line of the surface."""
+        code, _, _ = self._run([*map(str, arguments)])
         self._codes.add(f"exit {code}: {when}")
 
     def lines(self) -> list[str]:
@@ -134,16 +134,17 @@ class Runs:
         below = tuple(path + mark for mark in ".[{")
         return any(each == label and inner.startswith(below) for each, inner in self._types)
 
-    def _run(self, arguments: list[str], code: int | None) -> tuple[str, str]:
+    def _run(self, arguments: list[str], code: int | None = None) -> tuple[int, str, str]:
+        """Return the exit code, which must be `code` if that is given, and what was written."""
         # They stay open: logs go to standard error as it was when they were set up.
         out, err = io.StringIO(), io.StringIO()
         with redirect_stdout(out), redirect_stderr(err):
             ended = cli.run(arguments)
-        told = out.getvalue(), err.getvalue()
         if code is not None and ended != code:
             command = f"bowerbird {' '.join(arguments)}"
-            raise RuntimeError(f"{command} ended with exit code {ended}, not {code}: {told[1]}")
-        return told
+            told = f"exit code {ended}, not {code}: {err.getvalue()}"
+            raise RuntimeError(f"{command} ended with {told}")
+        return ended, out.getvalue(), err.getvalue()
 
     def _add(self, label: str, values: Any) -> None:
         for path, kind in key_paths(label, "", values):
@@ -339,7 +340,6 @@ def everyday(runs: Runs, server: Server) -> None:
     runs.json("trends", "trends", *on, "--out", "trends.jsonl")
     runs.json("users", "users", "@nobody_here", *on, "--out", "nobody.jsonl", code=3)
     runs.exits(
-        3,
         "a question could not be answered",
         "users",
         "@nobody_here",
@@ -423,10 +423,10 @@ def upkeep(runs: Runs, folder: Path) -> None:
 def failures(runs: Runs, folder: Path) -> None:
     """Record with which code commands end that cannot do what they are told."""
     runs.fails("status", "missing.db")
-    runs.exits(0, "done", "--version")
-    runs.exits(1, "doctor found a problem", "doctor", "--database", "missing/crawl.db")
-    runs.exits(1, "no process runs the crawl that is to pause, resume or stop", "pause", "topic.db")
-    runs.exits(2, "there is no such command", "fly")
-    runs.exits(2, "there is no such option", "status", "--fly")
-    runs.exits(2, "there is no such store", "status", "missing.db")
-    runs.exits(3, "PostgreSQL does not answer", "status", "postgresql://ada@127.0.0.1:1/crawl")
+    runs.exits("done", "--version")
+    runs.exits("doctor found a problem", "doctor", "--database", "missing/crawl.db")
+    runs.exits("no process runs the crawl that is to pause, resume or stop", "pause", "topic.db")
+    runs.exits("there is no such command", "fly")
+    runs.exits("there is no such option", "status", "--fly")
+    runs.exits("there is no such store", "status", "missing.db")
+    runs.exits("PostgreSQL does not answer", "status", "postgresql://ada@127.0.0.1:1/crawl")
