@@ -51,10 +51,13 @@ def test_a_value_is_the_same_in_both_formats() -> None:
 
 
 def test_the_newer_side_says_which_of_them_is_to_be_upgraded() -> None:
-    assert misunderstanding(str(WIRE)) == misunderstanding(str(OLDEST)) == ""
-    assert "on the coordinator first" in misunderstanding(str(WIRE + 1))
-    assert "upgrade bowerbird on it" in misunderstanding(str(OLDEST - 1))
-    assert "missing" in misunderstanding("")
+    assert misunderstanding(str(WIRE)) is misunderstanding(str(OLDEST)) is None
+    newer, older, none = (misunderstanding(said) for said in (str(WIRE + 1), str(OLDEST - 1), ""))
+    assert newer is not None
+    assert older is not None
+    assert none is not None
+    assert (newer.code, older.code, none.code) == ("wrong_version", "wrong_version", "missing_header")
+    assert newer.advice != older.advice
 
 
 @pytest.mark.parametrize("error", [Fenced("a"), Busy("b"), DiskFull("c"), UserError("d")])
@@ -65,7 +68,7 @@ def test_an_error_is_the_same_on_the_other_side(error: Exception) -> None:
 
 def test_a_fault_of_the_coordinator_costs_one_call_and_ends_no_worker() -> None:
     assert isinstance(error_of(problem_of(ZeroDivisionError("x"))), Fault)
-    assert isinstance(error_of(Problem("of a later version", "y")), Fault)
+    assert isinstance(error_of(Problem("of a later version", "failed", "y")), Fault)
 
 
 def test_the_description_names_every_service_and_all_its_references_are_there() -> None:

@@ -144,7 +144,7 @@ def test_where_every_server_has_its_own_secrets_one_must_be_named(
 ) -> None:
     type_in(monkeypatch, '{"access_token": "hush-hush", "identifier": "ada", "app_password": "hush-hush"}')
     assert add("--provider", provider, "--stdin") == 2
-    assert "Name the server that issued the credential: --server https://" in capsys.readouterr().err
+    assert "--server https://" in capsys.readouterr().err
     assert list(vault(home).credentials()) == []
 
 
