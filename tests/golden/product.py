@@ -207,10 +207,17 @@ async def crawl(
         await opened.process.run(opened.seeds, slots=plan.concurrency, watch_every=_WATCH_EVERY)
 
 
+def _tell_of_others(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Report the errors of tasks, but not that their process was killed."""
+    if not isinstance(context.get("exception"), _Killed):
+        loop.default_exception_handler(context)
+
+
 @asynccontextmanager
 async def _ended_tasks() -> AsyncIterator[None]:
     """End a killed crawl and the tasks that it left behind."""
     others = asyncio.all_tasks()
+    asyncio.get_running_loop().set_exception_handler(_tell_of_others)
     try:
         yield
     except _Killed:

@@ -192,10 +192,7 @@ use = "topic"
 followers.on = true
 following.on = true
 """
-_KINDS = (
-    *("custom", "custom", "custom", "custom", "custom", "timelines", "graph"),
-    *("profiles", "topic", "hydrate", "stream", "stream"),
-)
+_KINDS = ("custom", "timelines", "graph", "profiles", "topic", "hydrate", "stream", "stream")
 _FLOWS = {
     "custom": _CUSTOM_FLOW,
     "profiles": _PROFILES_FLOW,
@@ -324,16 +321,19 @@ class RandomStore:
             services,
             clock,
             self._seed,
-            refused=chance.choice([0.0, 0.03, 0.1, 0.5]),
-            odd=chance.choice([0.0, 0.005, 0.03]),
+            refused=chance.choice([0.0, 0.02, 0.1, 0.3]),
+            odd=chance.choice([0.0, 0.005, 0.02]),
         )
         self.notes.append(f"world {settings.accounts} accounts, {', '.join(names)}")
-        count = chance.choice([1, 2])
-        crawls = [self._crawl(f"crawl{n}", names, services, clock) for n in range(count)]
-        for number in range(chance.randint(3, 5)):
+        kinds = ["custom", *chance.sample(_KINDS, chance.choice([1, 2]))]
+        crawls = [
+            self._crawl(f"crawl{number}", kind, names, services, clock)
+            for number, kind in enumerate(kinds)
+        ]
+        for number in range(chance.randint(3, 6)):
             # Limits hold for all runs of a crawl: each run may do as much as those before.
-            stop = f'calls = {70 * (number + 1)}, duration = "{2 * number + 2}h"'
-            file = chance.choice(crawls).replace("STOP", stop)
+            stop = f'calls = {90 * (number + 1)}, duration = "{number + 1}h"'
+            file = chance.choice([crawls[0], *crawls]).replace("STOP", stop)
             is_killed = chance.random() < 0.35
             death = clock.now() + timedelta(seconds=chance.choice([0.7, 1.5, 4, 3600]))
             try:
@@ -352,18 +352,18 @@ class RandomStore:
             else:
                 how = "may be killed" if is_killed else "ended"
                 self.notes.append(f"run {number}: {how} by {clock.now():%Y-%m-%d %H:%M:%S}")
-            await clock.sleep_until(clock.now() + timedelta(hours=chance.choice([1, 30, 24 * 8])))
+            await clock.sleep_until(clock.now() + timedelta(hours=chance.choice([1, 30, 24 * 10])))
 
     def _crawl(
         self,
         crawl: str,
+        kind: str,
         names: list[str],
         services: Mapping[str, product.SimulatedService],
         clock: product.VirtualClock,
     ) -> str:
-        """A random crawl file, with STOP where its limits belong."""
+        """A random crawl file of one kind, with STOP where its limits belong."""
         chance, now = self._chance, clock.now()
-        kind = chance.choice(_KINDS)
         listening = [name for name in names if name in _STREAMS] or names
         used = [chance.choice(listening)] if kind in ("topic", "hydrate", "stream") else names
         accounts = chance.sample(range(len(services[used[0]].world)), chance.randint(2, 6))
