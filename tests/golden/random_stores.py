@@ -254,7 +254,9 @@ class OddTransport(product.InProcessTransport):
 
     def _changed(self, value: Any, chance: Random) -> Any:
         if isinstance(value, list):
-            return [self._changed(each, chance) for each in value]
+            # What a list no longer shows has ended, or was deleted.
+            kept = [each for each in value if chance.random() >= self._odd]
+            return [self._changed(each, chance) for each in kept]
         if not isinstance(value, dict):
             return value
         changed = {key: self._changed(each, chance) for key, each in value.items()}
