@@ -96,6 +96,6 @@ def test_a_module_that_always_fails_neither_ends_nor_holds_a_crawl() -> None:
             ending = await laboratory.run(crawl)
             assert (ending.state, crawl.tally.size().posts > 0) == (CrawlState.FINISHED, True)
             errors = await numbers(crawl.database, "select distinct error from module_runs")
-            assert errors == ["nobody judges 'nobody' in this crawl: name another judge with `judge`, or switch the module off"]
+            assert errors == ["nobody judges 'nobody' in this crawl; name another judge with `judge`, or switch the module off"]
 
     run_virtual(main, start=START)

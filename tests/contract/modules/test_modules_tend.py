@@ -284,7 +284,7 @@ def test_a_message_to_nobody_is_refused(database_url: str) -> None:
     async def play(scene: Scene) -> None:
         ran = await scene.runner(Notification()).by_hand()
         assert ran.error is not None
-        assert ran.error.startswith("nobody is to be told: say command, webhook or mail")
+        assert ran.error.startswith("nobody is to be told; say command, webhook or mail")
 
     played(":memory:", play)
 
