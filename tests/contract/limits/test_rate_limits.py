@@ -1,7 +1,9 @@
 """Rate limits in the database: charges, settlements, bills and recovery, on every database."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from msgspec import structs
@@ -418,6 +420,49 @@ async def test_settle_locks_billed_items_in_order_and_before_any_bucket(database
         *(("x/app:two", item) for item in ("post:1", "user:10", "user:9")),
         *((f"x/app:{app}/{name}",) for app in ("one", "two") for name in ("money", "posts")),
     ]
+
+
+async def test_item_that_was_paid_for_before_still_counts_against_rate_limits(database: Database) -> None:
+    limits = await reloaded(database)
+    # Of the same payer, but of results and not of money.
+    results = Limit(bucket="x/app:mine/results", allowance=1000, window=QUARTER, per_call=0, per_result=1)
+    for _ in range(2):
+        held = await spend(database, limits, *(Charge(each.bucket, 10, each) for each in (DOLLARS, results)))
+        answer = Answer(status=200, headers=HEADERS, sent_at=NOW, received_at=NOW)
+        async with database.transaction() as tx:
+            await limits.settle(tx, held, Page(results=1, billed=("user:1",)), answer)
+    assert {name: bucket.spent for name, bucket in limits.buckets().items()} == {DOLLARS.bucket: 10, results.bucket: 2}
+
+
+class RecordingDatabase:
+    """A database whose transactions record what they lock."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.locked: list[tuple[str, ...]] = []
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Recorder]:
+        async with self._database.transaction() as tx:
+            recorder = Recorder(tx)
+            yield recorder
+        self.locked += recorder.locked
+
+    def reading(self) -> Any:
+        return self._database.reading()
+
+
+async def test_costs_of_a_probe_are_booked_in_the_order_of_bucket_names(database: Database) -> None:
+    charges = [charge(name) for name in UNSORTED]
+    await spend(database, await reloaded(database), *charges)
+    recording = RecordingDatabase(database)
+    async with open_store(":memory:", RealClock()) as probing:
+        lent = await lend(database, probing)
+        limits = RateLimits(pace=False)
+        async with probing.transaction() as tx:
+            await limits.charge(tx, charges, NOW, is_made=True)
+        await book(probing, cast("Database", recording), lent)
+    assert recording.locked == [(name,) for name in ("B", "a", "a/b", "a_b", "b/x")]
 
 
 @pytest.mark.parametrize("step", ["load", "charge", "reconcile"])

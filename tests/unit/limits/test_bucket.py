@@ -229,6 +229,12 @@ def test_a_refusal_with_a_reset_empties_the_bucket_until_then() -> None:
     assert (state.refused, state.available_at(1, NOW)) == (1, state.resumes_at)
 
 
+def test_exhausted_bucket_whose_header_does_not_say_so_has_nothing_left_until_its_reset() -> None:
+    word = heard(is_good=False, is_refusal=True, is_exhausted=True)
+    state = running().charge(1, NOW).settle(charge(), word)
+    assert (state.remaining, state.available_at(1, NOW)) == (0, state.resumes_at)
+
+
 def test_refusals_by_a_window_that_is_over_make_us_wait_all_the_same() -> None:
     word = heard(remaining=0, reset_at=NOW - QUARTER, is_good=False, is_refusal=True, is_exhausted=True)
     state = running().charge(1, NOW).settle(charge(), word)
