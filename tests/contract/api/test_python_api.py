@@ -83,7 +83,7 @@ def test_a_plan_from_a_file_is_run_by_its_name(server: Server, token: None) -> N
 
 
 def test_what_is_wrong_is_said_before_anything_is_called() -> None:
-    with pytest.raises(UserError, match="there is no provider 'myspace'"):
+    with pytest.raises(UserError, match="myspace"):
         bowerbird.make_plan("timelines", seeds=["@ada"], on="myspace")
     with pytest.raises(UserError, match=r"there is no database nowhere\.db"):
         bowerbird.open("nowhere.db")

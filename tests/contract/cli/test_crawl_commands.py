@@ -230,13 +230,13 @@ def test_seeds_that_nobody_understands_are_named_with_their_lines(
     (folder / "ids.txt").write_text("123\n" + "".join(f"what? {number}\n" for number in range(7)))
     assert cli.run(["crawl", "a.toml"]) == 2
     told = capsys.readouterr().err
-    assert "ids.txt:2: cannot tell what 'what? 0' is; write a post id" in told
+    assert "ids.txt:2: Invalid target 'what? 0'" in told
     assert told.count("ids.txt:") == 5
     assert "and 2 more that cannot be seeds" in told
     assert "thread" not in told
     assert not (folder / "a.db").exists(), "a start that is refused leaves nothing behind"
     assert cli.run(["flow", "check", "a.toml"]) == 2
-    assert "ids.txt:2: cannot tell what 'what? 0' is" in capsys.readouterr().err, "one check for both"
+    assert "ids.txt:2: Invalid target 'what? 0'" in capsys.readouterr().err, "one check for both"
 
 
 @pytest.mark.usefixtures("token")
@@ -251,7 +251,7 @@ def test_bad_seeds_can_be_skipped_with_a_report_unless_there_are_no_others(
     assert cli.run(["crawl", "a.toml", "--skip-bad"]) == 0, "that posts are gone is an answer"
     shown = capsys.readouterr().out
     assert "1 of 3 seeds cannot be understood and are skipped:" in shown
-    assert "ids.txt:2: cannot tell what 'what? 1' is" in shown
+    assert "ids.txt:2: Invalid target 'what? 1'" in shown
     assert "2 seeds were not found" in shown
     (folder / "ids.txt").write_text("what? 1\n")
     assert cli.run(["crawl", "a.toml", "--skip-bad"]) == 2

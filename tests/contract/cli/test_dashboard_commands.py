@@ -153,7 +153,7 @@ def test_a_coordinator_answers_workers_and_browsers_on_one_port(home: Path, star
 def test_what_is_no_store_is_refused_with_advice(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (home / "other.db").write_bytes(b"")
     assert cli.run(["serve", str(home / "other.db"), "--port", "0"]) == 2
-    assert "not a bowerbird database" in capsys.readouterr().err
+    assert "not a bowerbird store" in capsys.readouterr().err
     assert cli.run(["serve", "--store", str(home / "none.db")]) == 2
     assert "there is no database" in capsys.readouterr().err
 

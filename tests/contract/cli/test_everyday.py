@@ -140,7 +140,7 @@ def test_a_budget_is_kept_to(servers: dict[str, Server], monkeypatch: pytest.Mon
     assert 0 < end["dollars_spent"] <= 0.15
     assert end["rows"] == len(rows("few.jsonl")) > 0
     assert cli.run(["timeline", names[0], *on(server), "--budget", "0.011", "-o", "none.jsonl"]) == 2
-    assert "only $0.011 may be spent; raise --budget" in capsys.readouterr().err
+    assert "the budget is $0.011. Raise --budget." in capsys.readouterr().err
     assert cli.run(["timeline", names[0], *on(server), "--budget", "0.026", "-o", "none.jsonl"]) == 0
     told = capsys.readouterr().err
     assert "Nothing was found: the budget ended it before" in told

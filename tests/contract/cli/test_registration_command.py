@@ -87,7 +87,7 @@ def test_a_wrong_code_is_refused_in_words_and_not_repeated(
     monkeypatch.setattr("sys.stdin", io.StringIO("hush\n"))
     assert add(server, "--stdin") == 2
     shown = capsys.readouterr()
-    assert "codes work once" in shown.err
+    assert "works once" in shown.err
     assert "hush" not in shown.err + shown.out
     assert list(vault(home).credentials()) == []
 
@@ -110,4 +110,4 @@ def test_what_the_vault_would_refuse_is_refused_before_the_server_is_asked(
 def test_a_server_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     add = ["credentials", "add", "mine", "--provider", "mastodon", "--kind", "app", "--register"]
     assert cli.run([*add, "http://127.0.0.1:9"]) == 2
-    assert "did not answer" in capsys.readouterr().err
+    assert "127.0.0.1:9" in capsys.readouterr().err

@@ -66,7 +66,7 @@ def test_sigquit_writes_every_stack_and_ledger_into_a_file_and_the_crawl_goes_on
     assert "crawl a, flow timelines" in text
     assert "watch Process._watch" in text
     assert "process/process.py" in text
-    assert '"bucket":"sim/account:mine/account"' in text
+    assert '"name":"sim/account:mine/account"' in text
     assert next(iter(server.service.tokens)).value not in text
     child.wait_for('"state": "running"')
     child.process.terminate()

@@ -11,6 +11,7 @@ import pytest
 
 from bowerbird.clock import RealClock, from_micros
 from bowerbird.db import open_database
+from bowerbird.errors import Failure
 from bowerbird.frontier import TaskFrontier
 from bowerbird.model import Arrival, Draw, Placement, Progress, Settled, Task, Turn
 from bowerbird.ports import Database, Transaction
@@ -57,7 +58,7 @@ async def test_close_keeps_leased_task_settleable(database: Database) -> None:
         await add(database, tx, "a", "b")
     (task,) = await leased(database, 1)
     async with database.transaction() as tx:
-        await frontier_of(database).close(tx, LANE, "not offered")
+        await frontier_of(database).close(tx, LANE, Failure("not_offered", "not offered"))
     assert await states(database) == {"a": "leased", "b": "failed"}
     async with database.transaction() as tx:
         await frontier_of(database).settle(tx, [asleep(task)], NOW)

@@ -114,4 +114,4 @@ def test_status_and_controls_work_on_postgresql(served: str, capsys: pytest.Capt
 
 def test_a_database_that_is_not_ours_is_left_alone(postgres_url: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["status", postgres_url]) == 2
-    assert "is not a bowerbird database" in capsys.readouterr().err
+    assert "is not a bowerbird store" in capsys.readouterr().err

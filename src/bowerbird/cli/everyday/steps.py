@@ -35,7 +35,7 @@ from bowerbird.settings import load_settings
 
 FAILED = 3
 INTERRUPTED = 130
-_ADVICE = {TOO_SMALL: "raise --budget", OTHER_SERVER: "leave --on out, or open the post there and write its own address"}
+_ADVICE = {TOO_SMALL: "Raise --budget.", OTHER_SERVER: "Leave --on out, or open the post there and use its own address."}
 """What to do on a command line, where a crawl would change its file."""
 _ENDED = (CrawlState.FINISHED, CrawlState.FAILED)
 _MOST_NAMED = 5
