@@ -10,8 +10,8 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from bowerbird.api.loops import LoopThread
-from bowerbird.app import NO_EXTENSIONS, Crawl, Outside, Participation, open_crawl
-from bowerbird.cli.checks.changed import applies
+from bowerbird.app import NO_EXTENSIONS, Crawl, Outside, Participation, apply_seeds, open_crawl
+from bowerbird.cli.checks.changed import applies, seeds_line
 from bowerbird.cli.checks.consent import check_consent, keep_consent
 from bowerbird.cli.checks.start import check_start
 from bowerbird.cli.checks.trials import check_tokens
@@ -33,7 +33,7 @@ from bowerbird.flows.language.spelling import listed, meant
 from bowerbird.limits.vault import FileVault
 from bowerbird.model import TRAITS, CrawlState, Service
 from bowerbird.providers import provider as speaking
-from bowerbird.reports.next_steps.again import Again
+from bowerbird.reports.rerun import RerunCommand
 from bowerbird.settings import load_settings
 from bowerbird.transport import HttpTransport
 from bowerbird.transport.media import HttpMedia
@@ -121,7 +121,8 @@ def run(
 ) -> Result:
     """Runs a crawl to its end, or goes on with it where it stopped; an interrupt (Ctrl-C) ends it in order.
 
-    `agree`: to what the plan lets it spend; `apply`: follow the plan where it differs from what the crawl followed before.
+    `agree`: to what the plan lets it spend; `apply`: follow the plan where it differs from what the crawl followed before, and
+    retire the seeds that it no longer names.
     """
     wanted = plan if isinstance(plan, CrawlPlan) else read_plan(plan)
     mine = _Run(wanted, limits or Limits(), extensions, say)
@@ -170,14 +171,16 @@ class _Run:
 
     async def _checked(self, outside: Outside, *, agree: bool, apply: bool) -> Result:
         start = await check_start(self._plan, outside, self._limits.values(), may_join=False, say=self._tell)
-        again = Again(file=f"{self._plan.name}.toml")
-        applied = await applies(self._plan, outside, again, is_told=apply, say=self._tell)
+        command = RerunCommand(file=f"{self._plan.name}.toml")
+        applied = await applies(self._plan, outside, command, is_told=apply, say=self._tell)
         outside = structs.replace(outside, participation=structs.replace(outside.participation, applies=applied))
         agreed = await check_consent(start.plan, outside, is_given=agree, say=self._tell)
         async with open_crawl(start.plan, outside, self._extensions, asked=start.asked) as opened:
             notes = (*await check_tokens(opened, outside), *start.notes, *opened.notes)
             for note in notes:
                 self._tell(note)
+            if apply and (line := seeds_line(await apply_seeds(opened.database, self._plan, outside.clock))):
+                self._tell(line)
             if agreed is not None:
                 await keep_consent(opened.database, start.plan, agreed, outside.clock.now())
             self._process = opened.process

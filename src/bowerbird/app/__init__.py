@@ -7,7 +7,7 @@ from bowerbird.app.crawls import Crawl
 from bowerbird.app.opening import NO_EXTENSIONS, NOT_ASKED, open_crawl
 from bowerbird.starting.asking.views import unknown_servers
 from bowerbird.starting.outside import Outside, Participation
-from bowerbird.starting.seeds import seed_meanings
+from bowerbird.starting.seeds import SeedChanges, apply_seeds
 from bowerbird.store.opening import open_store
 from bowerbird.vocabulary import vocabulary
 
@@ -17,9 +17,10 @@ __all__ = [
     "Crawl",
     "Outside",
     "Participation",
+    "SeedChanges",
+    "apply_seeds",
     "open_crawl",
     "open_store",
-    "seed_meanings",
     "unknown_servers",
     "vocabulary",
 ]

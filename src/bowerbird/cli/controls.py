@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from msgspec import Struct
 
-from bowerbird.cli.next.reading import steps_of
+from bowerbird.cli.hints import continue_line, read_continue_commands
 from bowerbird.cli.screens.output import Output
 from bowerbird.cli.which import NamedStore, find_store, likely_crawls, meant_crawl, opened_store
 from bowerbird.clock import RealClock
@@ -18,7 +18,6 @@ from bowerbird.crawl.process.workers.running import Member, living
 from bowerbird.errors import UserError
 from bowerbird.model import CrawlState
 from bowerbird.ports import Clock, Database
-from bowerbird.reports.next_steps.step import Step
 from bowerbird.reports.reader import Reader
 from bowerbird.reports.status.summary import CrawlReport
 
@@ -59,8 +58,8 @@ class Outcome(Struct, frozen=True):
     workers: tuple[Member, ...]
     """The processes it was addressed to."""
     is_followed: bool
-    step: Step
-    """What to do about it, where nobody runs it any more."""
+    command: str | None = None
+    """What continues the crawl; None if a process runs it, or it is complete."""
 
 
 def control(wish: Control, place: str | None, name: str | None, output: Output) -> None:
@@ -96,13 +95,13 @@ async def _carry_out(wish: Control, place: NamedStore, name: str | None) -> Outc
         async with database.reading() as tx:
             workers = await living(tx, crawl.name, clock.now())
         if not workers:
-            return Outcome(crawl, (), False, await _step(database, place, crawl, clock))
+            return Outcome(crawl, (), False, await _continue_command(database, place, crawl))
         async with database.transaction() as tx:
             await controls.ask_for(tx, crawl.name, None, wish.wanted, clock.now())
         crawl = await _followed(database, clock, crawl, wish.wanted)
         is_over = crawl.state not in (CrawlState.RUNNING, CrawlState.PAUSED)
-        step = await _step(database, place, crawl, clock) if is_over else Step()
-        return Outcome(crawl, tuple(workers), _has_followed(crawl, wish.wanted), step)
+        command = await _continue_command(database, place, crawl) if is_over else None
+        return Outcome(crawl, tuple(workers), _has_followed(crawl, wish.wanted), command)
 
 
 async def _carry_out_in_part(wish: Control, part: controls.Part, place: NamedStore, name: str | None) -> tuple[str, bool]:
@@ -116,8 +115,9 @@ async def _carry_out_in_part(wish: Control, part: controls.Part, place: NamedSto
     return crawl.name, before is None or before.wanted != wish.wanted
 
 
-async def _step(database: Database, place: NamedStore, crawl: CrawlReport, clock: Clock) -> Step:
-    return (await steps_of(database, place, clock.now()))[crawl.name]
+async def _continue_command(database: Database, place: NamedStore, crawl: CrawlReport) -> str | None:
+    async with database.reading() as tx:
+        return (await read_continue_commands(tx, place, [crawl])).get(crawl.name)
 
 
 async def _followed(database: Database, clock: Clock, crawl: CrawlReport, wanted: str) -> CrawlReport:
@@ -149,28 +149,17 @@ def _chosen(crawls: tuple[CrawlReport, ...], name: str | None, place: NamedStore
 def _told(wish: Control, outcome: Outcome, place: NamedStore) -> str:
     crawl = outcome.crawl
     if not outcome.workers:
-        return (
-            f"No process runs {crawl.name} (it is {_at_rest(crawl)}), so there is nothing to {wish.verb}. {_next(outcome.step)}"
-        )
+        return f"No process runs {crawl.name} (it is {_at_rest(crawl)}), so there is nothing to {wish.verb}.{_next(outcome)}"
     if not outcome.is_followed:
         return f"Asked {crawl.name} to {wish.verb}; its process finishes what is in flight first. Look with: bowerbird status"
     if wish.wanted == CrawlState.STOPPED:
-        return (
-            f"{crawl.name} has {crawl.state}. {_next(outcome.step)}"
-            if crawl.state == CrawlState.STOPPED
-            else f"{crawl.name} has {crawl.state} by itself."
-        )
+        by_itself = "" if crawl.state == CrawlState.STOPPED else " by itself"
+        return f"{crawl.name} has {crawl.state}{by_itself}.{_next(outcome)}"
     return f"{crawl.name} {wish.done}."
 
 
-def _next(step: Step) -> str:
-    """What to do first, and the command that then goes on."""
-    lines = step.lines()
-    first = "; ".join(how for what, how in lines if what == "first")
-    what, how = lines[-1]
-    if what != "go on":
-        return f"{how[0].upper()}{how[1:]}"
-    return f"To go on, {first}, then: {how}" if first else f"Go on with: {how}"
+def _next(outcome: Outcome) -> str:
+    return "" if outcome.command is None else f" {continue_line(outcome.command)}"
 
 
 def _at_rest(crawl: CrawlReport) -> str:

@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.model.money import in_dollars, thousandths
 from bowerbird.providers import provider
-from bowerbird.reports.next_steps.costs import paid_services
+from bowerbird.reports.consent import paid_services
 
 _PLENTY = 1e8
 """So much that it never ends a rehearsal."""

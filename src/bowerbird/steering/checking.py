@@ -16,7 +16,7 @@ from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
 from bowerbird.flows.files.written import toml_text
 from bowerbird.flows.language.toml_lines import read
 from bowerbird.ports import Vault
-from bowerbird.reports.next_steps.agreed import Wish, may_spend, wish_of
+from bowerbird.reports.consent import Wish, may_spend, wish_of
 from bowerbird.starting.plan_checks import check_credentials, left_out, sorted_seeds
 from bowerbird.steering.files import Draft
 from bowerbird.steering.reach import check_reach

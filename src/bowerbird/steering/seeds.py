@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from msgspec import Struct, structs
 
-from bowerbird.crawl.seeding.former import FormerSeeds, Target, put_to_rest, read_former
+from bowerbird.crawl.seeding.former import Target, retire_seeds_except
 from bowerbird.crawl.seeding.homes import HomeServers, host_of
 from bowerbird.crawl.seeding.meaning import SeedMeanings, UnusableSeeds, plot
 from bowerbird.crawl.seeding.seeds import SeedTargets, seed_targets
@@ -54,9 +54,8 @@ async def retire_seeds(database: Database, clock: Clock, name: str, targets: Col
         _, flow = await stored_flow(tx, name)
         _check_seeds(flow)
         kept = set(await read_targets(tx, name)) - set(targets)
-        former = await read_former(tx, name, kept)
-        await put_to_rest(tx, frontier, FormerSeeds(tasks=former.tasks), clock.now(), reason)
-    return len(former.tasks)
+        retired = await retire_seeds_except(tx, frontier, name, kept, reason, clock.now())
+    return retired.tasks
 
 
 def _check_seeds(flow: Flow) -> None:

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from simulated_server import Server, running
 
+import bowerbird
 from bowerbird import cli
 from bowerbird.clock import RealClock
 from bowerbird.simulated.world.hashing import generator
 
 Capsys = pytest.CaptureFixture[str]
-FORMER = "goes on being collected although the crawl file no longer names it"
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +77,13 @@ def goes_on(target: str) -> int:
         return int(row.fetchone()[0])
 
 
+def changes(kind: str, target: str) -> list[tuple[str, str]]:
+    """Who recorded a change of this kind for a target, and why."""
+    with closing(sqlite3.connect("a.db")) as store:
+        rows = store.execute("select who, why from changes where kind = ? and target = ? order by 1, 2", (kind, target))
+        return rows.fetchall()
+
+
 def doubts(capsys: Capsys) -> dict[str, dict[str, Any]]:
     """What the doctor warns of."""
     capsys.readouterr()
@@ -85,51 +92,73 @@ def doubts(capsys: Capsys) -> dict[str, dict[str, Any]]:
     return {each["name"]: each for each in found["checks"] if each["verdict"] == "warning"}
 
 
-def test_a_seed_that_was_taken_out_of_the_file_is_named_until_somebody_ends_it(server: Server, capsys: Capsys) -> None:
+def test_apply_retires_seeds_that_the_file_no_longer_names(server: Server, capsys: Capsys) -> None:
     (first, _), (second, _) = people(server, 2)
     written(server, first, second)
     crawled()
-    assert "former seeds" not in doubts(capsys)
     written(server, first)
-    found = doubts(capsys)["former seeds"]
-    assert found["found"] == f"1 former seed ({second}) {FORMER}"
     capsys.readouterr()
-    crawled()
-    assert f"1 former seed ({second}) {FORMER}. End that with `bowerbird crawl a.toml --apply`" in capsys.readouterr().out
-    assert {state for _, state in asked(second)} <= {"waiting", "asleep"}
-    crawled("--apply")
-    assert f"1 former seed ({second}) is asked about no more" in capsys.readouterr().out
+    assert cli.run(["crawl", "a.toml", "--calls", "1", "--apply"]) == 0
+    assert "1 seed " in capsys.readouterr().out
     assert ("profiles", "retired") in asked(second)
     assert goes_on(second) == 0 < goes_on(first)
-    crawled()
-    assert "former seed" not in capsys.readouterr().out
-    assert "former seeds" not in doubts(capsys)
+    rows = changes("retired", second)
+    assert rows
+    assert set(rows) == {("user", "the crawl file no longer names it")}
     assert cli.run(["status", "a.toml"]) == 0
     assert "no longer asked" in capsys.readouterr().out
 
 
-def test_a_former_seed_that_is_named_again_is_asked_about_again(server: Server) -> None:
+def test_apply_twice_changes_seeds_once(server: Server, capsys: Capsys) -> None:
+    (first, _), (second, _) = people(server, 2)
+    written(server, first, second)
+    crawled()
+    written(server, first)
+    crawled("--apply")
+    recorded = changes("retired", second)
+    capsys.readouterr()
+    crawled("--apply")
+    assert changes("retired", second) == recorded
+    assert "etired" not in capsys.readouterr().out
+
+
+def test_a_start_without_apply_keeps_seeds_and_says_nothing(server: Server, capsys: Capsys) -> None:
+    (first, _), (second, _) = people(server, 2)
+    written(server, first, second)
+    crawled()
+    before = doubts(capsys)
+    written(server, first)
+    assert doubts(capsys) == before
+    capsys.readouterr()
+    crawled()
+    assert second not in capsys.readouterr().out
+    assert {state for _, state in asked(second)} <= {"waiting", "asleep"}
+    assert goes_on(second) > 0
+
+
+def test_apply_resumes_seeds_that_the_file_names_again(server: Server) -> None:
     (first, _), (second, _) = people(server, 2)
     for seeds, options in (((first, second), ()), ((first,), ("--apply",)), ((first, second), ())):
         written(server, *seeds)
         crawled(*options)
+    assert goes_on(second) == 0, "a start without --apply does not resume it"
+    crawled("--apply")
     assert ("profiles", "asleep") in asked(second), "looked up, and asleep until it comes round"
+    assert changes("taken_up", second) == [("user", "the crawl file names it again")]
 
 
-def test_a_handle_stands_for_its_account_and_an_account_that_is_named_otherwise_goes_on(server: Server, capsys: Capsys) -> None:
+def test_apply_retires_the_account_that_a_handle_led_to(server: Server) -> None:
     (first, _), (second, handle), (third, other) = people(server, 3)
     written(server, first, handle, other)
     crawled()
     assert asked(second), "the handle led to its account"
     written(server, first, third)
-    capsys.readouterr()
     crawled("--apply")
-    assert f"former seed ({handle}) is" in capsys.readouterr().out
     assert (goes_on(second), goes_on(third)) == (0, 1)
     assert "retired" not in {state for _, state in asked(third)}, "it is named by its key now"
 
 
-def test_an_account_that_the_file_names_otherwise_goes_on_even_where_its_key_was_put_to_rest(server: Server) -> None:
+def test_apply_keeps_an_account_that_the_file_names_by_its_handle_now(server: Server) -> None:
     """What a handle stands for is known only after it was asked: until then its key looks like a former seed."""
     (first, _), (second, handle) = people(server, 2)
     written(server, first, second)
@@ -137,6 +166,18 @@ def test_an_account_that_the_file_names_otherwise_goes_on_even_where_its_key_was
     written(server, first, handle)
     crawled("--apply")
     assert goes_on(second) > 0
+
+
+def test_python_run_with_apply_retires_seeds(server: Server) -> None:
+    (first, _), (second, _) = people(server, 2)
+    written(server, first, second)
+    crawled()
+    written(server, first)
+    lines: list[str] = []
+    for apply, count in ((False, 1), (True, 0)):
+        bowerbird.run("a.toml", limits=bowerbird.Limits(calls=1), apply=apply, say=lines.append)
+        assert (goes_on(second) > 0) == bool(count)
+    assert len([line for line in lines if "1 seed " in line]) == 1
 
 
 def test_the_doctor_says_that_the_file_differs_from_the_plan(server: Server, capsys: Capsys) -> None:

@@ -233,7 +233,6 @@ def test_seeds_that_nobody_understands_are_named_with_their_lines(
     assert "ids.txt:2: Invalid target 'what? 0'" in told
     assert told.count("ids.txt:") == 5
     assert "and 2 more that cannot be seeds" in told
-    assert "thread" not in told
     assert not (folder / "a.db").exists(), "a start that is refused leaves nothing behind"
     assert cli.run(["flow", "check", "a.toml"]) == 2
     assert "ids.txt:2: Invalid target 'what? 0'" in capsys.readouterr().err, "one check for both"

@@ -1,4 +1,4 @@
-"""Former seeds in the queues of a crawl, on both databases; and what is asked at every start takes no longer with the years."""
+"""Retired and resumed seeds in the queues of a crawl, on both databases; and statements that must use an index."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from bowerbird.clock import to_micros
 from bowerbird.crawl.life import moved_service, registry
 from bowerbird.crawl.seeding import former
 from bowerbird.frontier import TaskFrontier
-from bowerbird.model import Service
+from bowerbird.model import Reason, Service
 from bowerbird.ports import Database, Transaction
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
+REASON = Reason("user", "the crawl file no longer names it")
 
 
 async def task(tx: Transaction, lane: int, target: str, *, depth: int = 0, by: int | None = None) -> int:
@@ -48,26 +49,57 @@ async def lanes(tx: Transaction) -> tuple[int, int, int]:
     )
 
 
-async def test_what_a_former_seed_led_to_rests_unless_something_named_leads_there_too(database: Database) -> None:
-    frontier = TaskFrontier(database, lambda: 0, lease=timedelta(minutes=3), call=timedelta(minutes=1))
+def frontier_of(database: Database) -> TaskFrontier:
+    return TaskFrontier(database, lambda: 0, lease=timedelta(minutes=3), call=timedelta(minutes=1))
+
+
+async def ready(tx: Transaction) -> list[int]:
+    return [row["task"] for row in await tx.fetch("select task from tasks where ready = 1 order by task")]
+
+
+async def test_retired_seed_takes_along_what_it_alone_led_to(database: Database) -> None:
     async with database.transaction() as tx:
         crawl, profile, profiles = await lanes(tx)
-        gone, kept = await task(tx, profile, "@gone"), await task(tx, profile, "@kept")
+        await task(tx, profile, "@gone")
+        kept = await task(tx, profile, "@kept")
         found = [await task(tx, profiles, key, by=await call(tx, crawl, profile, f"@{key}")) for key in ("gone", "kept")]
         stranger = await task(tx, profiles, "stranger", depth=1)
-        told = await former.read_former(tx, "c", {("sim", "@kept")})
-        assert (told.targets, set(told.tasks), told.back) == (("@gone",), {gone, found[0]}, ())
-        assert (await former.read_former(tx, "c", {("sim", "@kept"), ("sim", "gone")})).tasks == (gone,), "named by its key now"
-        await former.put_to_rest(tx, frontier, told, NOW)
-        ready = [row["task"] for row in await tx.fetch("select task from tasks where ready = 1 order by task")]
-        assert ready == [kept, found[1], stranger]
-        assert await former.read_former(tx, "c", {("sim", "@kept")}) == former.FormerSeeds()
-        again = await former.read_former(tx, "c", {("sim", "@kept"), ("sim", "@gone")})
-        assert again.back == (gone,)
-        await former.take_up(tx, again, NOW)
-        row = await tx.fetch_one("select ready, state from tasks where task = ?", gone)
-        assert row is not None
-        assert (row["ready"], row["state"]) == (1, "waiting")
+        seeds = {("sim", "@kept")}
+        retired = await former.retire_seeds_except(tx, frontier_of(database), "c", seeds, REASON, NOW)
+        assert retired == former.Retired(seeds=1, tasks=2)
+        assert await ready(tx) == [kept, found[1], stranger]
+        again = await former.retire_seeds_except(tx, frontier_of(database), "c", seeds, REASON, NOW)
+        assert again == former.Retired()
+
+
+async def test_account_stays_if_a_seed_that_stays_names_it_too(database: Database) -> None:
+    async with database.transaction() as tx:
+        crawl, profile, profiles = await lanes(tx)
+        await task(tx, profile, "@gone")
+        found = await task(tx, profiles, "gone", by=await call(tx, crawl, profile, "@gone"))
+        retired = await former.retire_seeds_except(tx, frontier_of(database), "c", {("sim", "gone")}, REASON, NOW)
+        assert retired == former.Retired(seeds=1, tasks=1)
+        assert await ready(tx) == [found]
+
+
+async def test_seed_with_nothing_left_to_request_is_not_retired(database: Database) -> None:
+    async with database.transaction() as tx:
+        _, _, profiles = await lanes(tx)
+        done = await task(tx, profiles, "done")
+        await tx.execute("update tasks set ready = 0, due = null, state = 'asleep' where task = ?", done)
+        assert await former.retire_seeds_except(tx, frontier_of(database), "c", (), REASON, NOW) == former.Retired()
+
+
+async def test_resumed_seeds_are_the_retired_ones_that_are_named(database: Database) -> None:
+    async with database.transaction() as tx:
+        _, profile, _ = await lanes(tx)
+        named = await task(tx, profile, "@named")
+        await task(tx, profile, "@other")
+        await former.retire_seeds_except(tx, frontier_of(database), "c", (), REASON, NOW)
+        assert await ready(tx) == []
+        assert await former.resume_seeds(tx, "c", {("sim", "@named")}, NOW) == 1
+        assert await ready(tx) == [named]
+        assert await former.resume_seeds(tx, "c", {("sim", "@named")}, NOW) == 0
 
 
 @pytest.mark.parametrize(("index", "statement"), [("calls_good", moved_service.GOOD_ANSWER), ("tasks_(of_)?seeds", former.SEEDS)])

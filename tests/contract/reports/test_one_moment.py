@@ -20,14 +20,12 @@ from bowerbird.ports import Database, Transaction
 from bowerbird.reports.browsing.matching import how_many
 from bowerbird.reports.browsing.searching import Search
 from bowerbird.reports.counting.by_time import Unit
-from bowerbird.reports.next_steps.from_files import NextSteps
 from bowerbird.reports.overview.course import read_incoming
 from bowerbird.reports.overview.reading import OverviewReader
 from bowerbird.reports.reader import Reader
 from bowerbird.reports.status.steered import read_steered
 from bowerbird.reports.words.looking import Wanted
 from bowerbird.studies.word_studies import create_study
-from bowerbird.vocabulary import vocabulary
 from bowerbird.web.pages import completeness
 from bowerbird.web.pages.crawl.seen import Crawls
 from bowerbird.web.site import Site
@@ -191,5 +189,5 @@ async def test_reports_tell_of_one_moment(changing: Changing) -> None:
     database: Any = changing
     assert await taken(read_steered(database, NOW)) == 1
     assert await taken(read_incoming(database, NOW)) == 1
-    assert await taken(OverviewReader(database, NextSteps(vocabulary()).read).read(NOW)) == 1
+    assert await taken(OverviewReader(database).read(NOW)) == 1
     assert await taken(how_many(database, Search(what="posts"))) == 1

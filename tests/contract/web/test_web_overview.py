@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from datetime import datetime, timedelta
-from pathlib import Path
 
 from bowerbird.clock import RealClock
 from bowerbird.ports import Database
-from bowerbird.reports.next_steps.from_files import NextSteps
 from bowerbird.reports.overview.course import read_incoming
 from bowerbird.reports.overview.reading import OverviewReader
-from bowerbird.vocabulary import vocabulary
 from web_site import CRAWL, START, dashboard
 
 LATER = START + timedelta(hours=4)
@@ -30,7 +29,7 @@ async def test_an_empty_store_says_what_to_do(database: Database) -> None:
 
 
 async def test_the_crawl_is_told_with_its_numbers_and_what_goes_on(crawled_database: Database) -> None:
-    seen = await OverviewReader(crawled_database, NextSteps(vocabulary()).read).read(LATER)
+    seen = await OverviewReader(crawled_database).read(LATER)
     (line,) = seen.lines
     assert (line.crawl.name, line.flow, line.state, line.processes) == (CRAWL, "topic", "finished", 0)
     assert line.crawl.items == 384
@@ -43,7 +42,7 @@ async def test_the_crawl_is_told_with_its_numbers_and_what_goes_on(crawled_datab
 
 
 async def test_what_is_slow_to_count_is_kept_for_a_while_and_says_how_old_it_is(crawled_database: Database) -> None:
-    reader = OverviewReader(crawled_database, NextSteps(vocabulary()).read)
+    reader = OverviewReader(crawled_database)
     assert (await reader.read(LATER)).health_at == LATER
     soon = await reader.read(LATER + timedelta(seconds=5))
     assert (soon.health_at, soon.status.now) == (LATER, LATER + timedelta(seconds=5))
@@ -62,14 +61,14 @@ async def test_what_came_in_is_told_by_the_minute_of_the_last_hour_and_else_over
     assert whole.rates.keys() == {"hashtag", "following", "followers"}
 
 
-async def test_a_step_is_worked_out_again_when_its_file_has_changed(crawled_database: Database, tmp_path: Path) -> None:
-    file = tmp_path / "laboratory.toml"
+async def test_need_of_a_resting_crawl_has_the_command_it_was_run_with(crawled_database: Database) -> None:
+    called = {"file": "/srv/my crawls/a.toml", "name": "b", "vault": "/srv/keys", "seeds": ["@ada"], "skips_bad": True}
     async with crawled_database.transaction() as tx:
-        await tx.execute("update crawls set settings = ?", f'{{"called": {{"file": "{file}"}}}}')
-    reader = OverviewReader(crawled_database, NextSteps(vocabulary()).read)
-    assert [need.command for need in (await reader.read(LATER)).needs] == ["bowerbird crawl FILE"]
-    file.write_text("")
-    assert [need.command for need in (await reader.read(LATER)).needs] == [f"bowerbird crawl {file}"]
+        await tx.execute("update crawls set settings = ?", json.dumps({"called": called}))
+    (need,) = (await OverviewReader(crawled_database).read(LATER)).needs
+    assert shlex.split(need.command) == [
+        *("bowerbird", "crawl", "/srv/my crawls/a.toml", "--as", "b", "--seed", "@ada", "--skip-bad", "--vault", "/srv/keys")
+    ]
 
 
 async def test_a_plot_says_how_many_minutes_it_shows(crawled_database: Database) -> None:

@@ -15,7 +15,6 @@ from bowerbird.limits.budget import BudgetStatus
 from bowerbird.model import CrawlState, MediaState, Outcome, StreamState
 from bowerbird.reports.counting.counts import Count
 from bowerbird.reports.modules import Failing
-from bowerbird.reports.next_steps.step import Step
 from bowerbird.reports.overview.attention import Need, needs
 from bowerbird.reports.status.health import Completeness, GoneCounts, Health, Pace, Quarantined, Refusal
 from bowerbird.reports.status.left_out import NotAsked
@@ -25,7 +24,7 @@ from bowerbird.reports.status.summary import CrawlReport, ErrorNote, LedgerRepor
 from bowerbird.reports.status.timings import Timings
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
-STEP = Step(first=("raise calls",), command="bowerbird crawl a.toml")
+COMMAND = "bowerbird crawl a.toml"
 CRAWL = CrawlReport(
     crawl=1, name="a", flow='{"name": "topic"}', state=CrawlState.RUNNING, wanted=CrawlState.RUNNING, reason=None, calls=1,
     items=1, users=1, posts=0, created_at=NOW, updated_at=NOW,
@@ -50,7 +49,7 @@ def told(crawl: CrawlReport | None = None, health: Any = None, **more: Any) -> l
     status = structs.replace(
         WELL, summary=structs.replace(SUMMARY, **summary), health=structs.replace(HEALTH, **(health or {})), **more
     )
-    return needs(status, {"a": STEP})
+    return needs(status, {"a": COMMAND})
 
 
 def test_a_crawl_that_runs_well_needs_nobody() -> None:
@@ -73,7 +72,7 @@ def test_a_crawl_that_does_not_run_is_told_with_the_command_that_goes_on(
 ) -> None:
     (need,) = told(structs.replace(CRAWL, state=state, reason=reason), processes=())
     assert words in need.what
-    assert (need.command, need.advice, need.is_bad) == ("bowerbird crawl a.toml", "raise calls", is_bad)
+    assert (need.command, need.is_bad) == (COMMAND, is_bad)
     assert (need.is_wished, need.label, need.crawl) == (not is_bad, "Start", "a")
 
 

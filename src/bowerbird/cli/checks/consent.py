@@ -21,7 +21,7 @@ from bowerbird.planning.course import Course, hours_of
 from bowerbird.planning.plan import USUAL, Inquiry, expected_dollars, in_words, likely_course
 from bowerbird.planning.rehearsal import Scope
 from bowerbird.ports import Clock, Database
-from bowerbird.reports.next_steps.agreed import Wish, may_spend, read_agreed, wish_of
+from bowerbird.reports.consent import Wish, may_spend, read_agreed, wish_of
 
 _SHORT = Scope(items=1_500, calls=500)
 """A rehearsal for which somebody waits at a prompt."""

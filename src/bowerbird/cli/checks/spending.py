@@ -20,8 +20,7 @@ from bowerbird.limits.budget import BudgetStatus, budget_statuses
 from bowerbird.limits.rate_limits import read_buckets
 from bowerbird.planning.prices import in_a_sentence
 from bowerbird.ports import Clock
-from bowerbird.reports.next_steps.agreed import Wish, wish_of
-from bowerbird.reports.next_steps.costs import paid_services
+from bowerbird.reports.consent import Wish, paid_services, wish_of
 from bowerbird.reports.status.money import month_values, own_purse, spent_values
 
 _NEARLY = 0.95

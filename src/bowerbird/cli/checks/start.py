@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from bowerbird.db.tables import is_store
 from bowerbird.errors import UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.flows.files.sections.seed_list import SeedQuery
+from bowerbird.flows.flow import Size
 from bowerbird.limits.budget import budget_statuses
 from bowerbird.limits.rate_limits import RateLimits
 from bowerbird.model import CrawlState, ServerInfo
@@ -71,7 +72,7 @@ async def check_start(
     # Only a new crawl is refused: one that goes on waits for its service, as after any outage.
     is_new = known.state is None or not known.state.calls
     asked = await _check_new(plan, outside, known.ledgers) if is_new else await _check_mended(plan, outside, known)
-    return Start(_limited(plan, known, limits), asked, (*unusable.report(), *left_out(plan)))
+    return Start(_limited(plan, known, limits), asked, (*unusable.report(), *left_out(plan), *_limits_reached(plan, known)))
 
 
 def exists(store: str) -> bool:
@@ -166,6 +167,16 @@ async def _chooses(query: SeedQuery, plan: CrawlPlan, outside: Outside) -> bool:
         return False
     finally:
         await database.close()
+
+
+def _limits_reached(plan: CrawlPlan, known: _Known) -> Iterator[str]:
+    """The limit under [stop] that ends this run as soon as it has begun."""
+    crawl = known.state
+    if crawl is None:
+        return
+    size = Size(calls=crawl.calls, items=crawl.items, users=crawl.users, posts=crawl.posts, elapsed=known.ran, earlier=known.ran)
+    if why := plan.flow.stop.reached(size):
+        yield f"The crawl ends at once: {why}. Raise this limit under [stop] of the crawl file."
 
 
 def _limited(plan: CrawlPlan, known: _Known, limits: Mapping[str, Any]) -> CrawlPlan:

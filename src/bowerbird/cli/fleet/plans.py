@@ -17,14 +17,14 @@ from bowerbird.flows.flow import WALKS
 from bowerbird.limits.vault import FileVault
 from bowerbird.ports import Clock
 from bowerbird.reports.crawls import read_numbers
-from bowerbird.reports.next_steps.again import Again
+from bowerbird.reports.rerun import RerunCommand
 
 
 async def named_plan(crawl: str | None, store: str | None, vault: FileVault, clock: Clock) -> CrawlPlan:
     """The plan of a crawl file, or of a crawl in a store; raises `UserError` that says what to write."""
     if crawl is not None and crawl.endswith(".toml"):
         plan = with_any_credentials(read_plan(Path(crawl), vault=vault, may_lack_seeds=True))
-        plan = structs.replace(plan, called=Again(file=crawl).kept())
+        plan = structs.replace(plan, called=RerunCommand(file=crawl).stored())
         return structs.replace(plan, store=store_address(store, vault)) if store else plan
     if store is None:
         raise UserError(

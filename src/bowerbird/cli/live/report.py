@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from bowerbird.cli.hints import continue_line
 from bowerbird.cli.live.run import Run
 from bowerbird.cli.screens.amounts import numbers, post_counts
 from bowerbird.cli.screens.amounts.money import spent_lines
@@ -16,15 +17,17 @@ from bowerbird.flows.flow import Size
 from bowerbird.model import CrawlState
 from bowerbird.model.command_lines import command_line
 from bowerbird.reports.counting.posts import fate_values, total
-from bowerbird.reports.next_steps.step import Step
 from bowerbird.reports.status.glimpse import as_values
 
 _STYLES = {CrawlState.FINISHED: "green", CrawlState.FAILED: "red"}
 _MOST_SEEDS = 5
 
 
-def show_report(output: Output, run: Run, step: Step, place: str) -> None:
-    """The summary of a run for people; `place`: what `status` is told to look at it."""
+def show_report(output: Output, run: Run, command: str | None, place: str) -> None:
+    """The summary of a run for people.
+
+    `command`: what continues the crawl, None if it is complete; `place`: what `status` is told to look at it.
+    """
     last, ending = run.last, run.ending
     output.line(_headline(run), style=_STYLES.get(ending.state, "yellow"))
     output.line(f"  this run   {_amounts(last.run)} in {numbers.span(last.elapsed)}")
@@ -37,8 +40,8 @@ def show_report(output: Output, run: Run, step: Step, place: str) -> None:
         output.line(f"  {line}")
     output.line(f"  store      {last.store}")
     output.line(f"  look       {command_line('status', place)}")
-    for what, how in step.lines():
-        output.line(f"  {what:<10} {how}")
+    if command is not None:
+        output.line(continue_line(command))
 
 
 def _headline(run: Run) -> str:

@@ -44,7 +44,7 @@ class Seeing:
         screens = {
             "panel": _panel(glimpse),
             "lines": _printed(lambda: LinesView().show(glimpse)),
-            "summary": _printed(lambda: show_report(Output(), run, page.steps[crawl.plan.name], "crawl.toml")),
+            "summary": _printed(lambda: show_report(Output(), run, None, "crawl.toml")),
             "status": _printed(lambda: show_status(Output(), place, page)),
             "doctor": "\n".join(check.found for check in spending.checks(crawl.plan)),
         }

@@ -8,6 +8,7 @@ from datetime import datetime
 import msgspec
 from msgspec import Struct
 
+from bowerbird.cli.hints import continue_line
 from bowerbird.cli.screens.amounts import numbers, post_counts
 from bowerbird.cli.screens.amounts.money import month_words, spent_lines
 from bowerbird.cli.screens.amounts.not_asked import show_left_out
@@ -22,7 +23,6 @@ from bowerbird.limits.budget import is_budget
 from bowerbird.model import CallState, CrawlState, TaskState
 from bowerbird.reports.counting.counts import Count
 from bowerbird.reports.keywords.method_counts import MethodCounts
-from bowerbird.reports.next_steps.step import Step
 from bowerbird.reports.status import health
 from bowerbird.reports.status.limit_names import limit_words
 from bowerbird.reports.status.money import months, own_purse
@@ -49,8 +49,8 @@ class StatusPage(Struct, frozen=True, kw_only=True):
 
     status: Status
     samples: tuple[Sample, ...] = ()
-    steps: Mapping[str, Step] = {}
-    """By crawl: what to do next."""
+    commands: Mapping[str, str] = {}
+    """By crawl that no process runs and that is not complete: the command that continues it."""
 
 
 _KEYWORD_COLUMNS = ("  crawl", "method", "keywords", "posts", "last hour", "newest")
@@ -74,7 +74,9 @@ def show_status(output: Output, place: NamedStore, page: StatusPage) -> None:
     _show_money(output, page)
     _show_ledgers(output, page)
     _show_trouble(output, page)
-    _show_steps(output, page)
+    for name, command in page.commands.items():
+        output.line()
+        output.line((f"{name}: " if len(summary.crawls) > 1 else "") + continue_line(command))
 
 
 def _show_crawl(output: Output, page: StatusPage, crawl: CrawlReport) -> None:
@@ -216,9 +218,8 @@ def _show_money(output: Output, page: StatusPage) -> None:
         return
     output.line("money", style="bold")
     for purse in found:
-        output.line(f"  {month_words(purse, page.status.now)}")
-    for used_up in dict.fromkeys(step.month for step in page.steps.values() if step.month):
-        output.line(f"  used up: {used_up}")
+        resets = f"; resets on {purse.resets_at:%-d %B %Y} (UTC)" if purse.resets_at else ""
+        output.line(f"  {month_words(purse, page.status.now)}{resets}")
     output.line()
 
 
@@ -267,17 +268,6 @@ def _show_trouble(output: Output, page: StatusPage) -> None:
         output.line(f"  {numbers.span(page.status.now - error.at)} ago, {error.part}: {said}".rstrip(": "))
     if not (more.refusals or calls or more.quarantine or summary.errors or page.status.failing):
         output.line("  none")
-
-
-def _show_steps(output: Output, page: StatusPage) -> None:
-    """The last lines: how each crawl goes on that nobody runs."""
-    running = {process.crawl for process in page.status.processes}
-    for name, step in page.steps.items():
-        if name not in running:
-            output.line()
-            output.line(f"next, for {name}" if len(page.steps) > 1 else "next", style="bold")
-            for what, how in step.lines():
-                output.line(f"  {what:<10} {how}")
 
 
 def _many(count: Count, word: str) -> str:

@@ -2,7 +2,7 @@
 
 It is what decides what is collected and how: facets, edges, filters, services, streams, places, media, history. What is a matter
 of one process or one run is no part of it: credentials, money, when to stop, how many calls at once, backups, and seeds: new
-ones are asked about at the next start, former ones are a matter of `crawl/seeding/former.py`.
+ones are added at the next start, and those that the file no longer names are retired with `--apply` (`starting/seeds.py`).
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ from bowerbird.model import CrawlState, Outcome
 from bowerbird.model.command_lines import command_line
 from bowerbird.model.times import span
 from bowerbird.model.wording import outcome_words
-from bowerbird.reports.next_steps.step import Step
 from bowerbird.reports.status.limit_names import limit_word
 from bowerbird.reports.status.status import Status
 from bowerbird.reports.status.summary import CrawlReport
@@ -49,10 +48,10 @@ class Need(Struct, frozen=True, kw_only=True):
     crawl: str = ""
 
 
-def needs(status: Status, steps: Mapping[str, Step], store: str = "") -> list[Need]:
-    """Everything that needs attention; `steps`: by crawl that nobody runs, what goes on with it; `store`: as commands name it."""
+def needs(status: Status, commands: Mapping[str, str], store: str = "") -> list[Need]:
+    """Everything that needs attention; `commands`: by crawl, what continues it; `store`: as commands name it."""
     found = [
-        *_crawls(status, steps, store),
+        *_crawls(status, commands, store),
         *_credentials(status),
         *_money(status),
         *_limits(status),
@@ -64,28 +63,27 @@ def needs(status: Status, steps: Mapping[str, Step], store: str = "") -> list[Ne
     return sorted(found, key=lambda need: (not need.is_bad, need.is_wished))
 
 
-def _crawls(status: Status, steps: Mapping[str, Step], store: str) -> Iterator[Need]:
+def _crawls(status: Status, commands: Mapping[str, str], store: str) -> Iterator[Need]:
     running = {process.crawl for process in status.processes}
     for crawl in status.summary.crawls:
-        is_run, step = crawl.name in running, steps.get(crawl.name, Step())
+        is_run, command = crawl.name in running, commands.get(crawl.name, "")
         if crawl.state == CrawlState.FAILED:
-            yield _resting(crawl, step, f"{crawl.name} failed: {crawl.reason}", is_bad=True)
+            yield _resting(crawl, command, f"{crawl.name} failed: {crawl.reason}", is_bad=True)
         elif crawl.state.is_under_way and not is_run:
             what = f"{crawl.name} is run by no process, though none said goodbye: it may have been killed. Nothing is lost."
-            yield _resting(crawl, step, what, is_bad=True)
+            yield _resting(crawl, command, what, is_bad=True)
         elif crawl.state == CrawlState.PAUSED and crawl.wanted == CrawlState.PAUSED:
-            resume = Step(command=command_line("resume", store, "--crawl", crawl.name))
+            resume = command_line("resume", store, "--crawl", crawl.name)
             yield _resting(crawl, resume, f"{crawl.name} is paused, as somebody wanted", label="Resume")
-        elif is_open(crawl) and not is_run and step.command:
-            yield _resting(crawl, step, f"{crawl.name} has {_ended(crawl)}")
+        elif is_open(crawl) and not is_run:
+            yield _resting(crawl, command, f"{crawl.name} has {_ended(crawl)}")
 
 
-def _resting(crawl: CrawlReport, step: Step, what: str, *, is_bad: bool = False, label: str = "Start") -> Need:
+def _resting(crawl: CrawlReport, command: str, what: str, *, is_bad: bool = False, label: str = "Start") -> Need:
     """A crawl that does not go on by itself, and how it does."""
     return Need(
         what=what,
-        advice="; ".join((*step.first, *filter(None, [step.about]))),
-        command=step.command,
+        command=command,
         path=f"/crawls/{quote(crawl.name)}",
         is_bad=is_bad,
         is_wished=not is_bad,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
 import msgspec
@@ -14,8 +14,8 @@ from bowerbird.model import CrawlState, ShownState, TaskState
 from bowerbird.model.money import in_dollars, thousandths
 from bowerbird.ports import Database, Transaction
 from bowerbird.reports.counting.counts import Count
-from bowerbird.reports.next_steps.step import Step
 from bowerbird.reports.overview.attention import Need, needs
+from bowerbird.reports.rerun import read_rerun_commands
 from bowerbird.reports.status.health import Health, read_pace
 from bowerbird.reports.status.limit_names import limit_words
 from bowerbird.reports.status.money import months, own_purse
@@ -23,8 +23,6 @@ from bowerbird.reports.status.status import Status, read_status
 from bowerbird.reports.status.summary import CrawlReport, LedgerReport
 from bowerbird.reports.working.paces import read_minutes, read_open
 
-Steps = Callable[[Database, Status], Awaitable[Mapping[str, Step]]]
-"""What goes on with the crawls that nobody runs."""
 LATELY = timedelta(minutes=1)
 _HEALTH_KEPT = timedelta(minutes=1)
 """What takes longest to count, completeness above all, changes slowly."""
@@ -94,11 +92,10 @@ class Overview(Struct, frozen=True, kw_only=True):
 class OverviewReader:
     """Remembers what is slow to count for a while."""
 
-    def __init__(self, database: Database, steps: Steps, store: str = "") -> None:
+    def __init__(self, database: Database, store: str = "") -> None:
         """`store`: as commands name it."""
         self._database = database
         self._store = store
-        self._steps = steps
         self._health: tuple[datetime, Health] | None = None
 
     async def read(self, now: datetime) -> Overview:
@@ -109,14 +106,14 @@ class OverviewReader:
             async with moment.reading() as tx:
                 status = structs.replace(status, health=structs.replace(status.health, pace=await read_pace(tx)))
                 lines = [await _line(tx, status, crawl) for crawl in status.summary.crawls]
-            steps = await self._steps(moment, status)
+                commands = {name: command.line() for name, command in (await read_rerun_commands(tx)).items()}
         self._health = kept or (now, status.health)
         return Overview(
             status=status,
             health_at=self._health[0],
             lines=lines,
             limits=_limits(status),
-            needs=needs(status, steps, self._store),
+            needs=needs(status, commands, self._store),
         )
 
 

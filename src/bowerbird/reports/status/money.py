@@ -16,10 +16,6 @@ def months(purses: Iterable[BudgetStatus]) -> list[BudgetStatus]:
     return [purse for purse in purses if not purse.is_crawl]
 
 
-def month_purse(purses: Iterable[BudgetStatus], service: str) -> BudgetStatus | None:
-    return next((purse for purse in purses if not purse.is_crawl and purse.of == service), None)
-
-
 def spent_values(purses: Iterable[BudgetStatus], crawl: str) -> dict[str, float | None]:
     """Of one crawl, for machines; nothing is allowed where the month alone limits it."""
     own = own_purse(purses, crawl)

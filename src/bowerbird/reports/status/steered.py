@@ -10,7 +10,6 @@ from bowerbird.crawl.process.workers.running import Member, living
 from bowerbird.db.moment import one_moment
 from bowerbird.model import CrawlState, ShownState
 from bowerbird.ports import Database
-from bowerbird.reports.next_steps.again import Again, read_again
 from bowerbird.reports.reader import Reader
 from bowerbird.reports.status.summary import CrawlReport
 
@@ -42,8 +41,6 @@ class SteeredCrawl(Struct, frozen=True, kw_only=True):
     members: tuple[Member, ...]
     facets: tuple[SteeredPart, ...]
     workers: tuple[SteeredPart, ...]
-    again: Again
-    """How it was run last."""
 
     @property
     def is_running(self) -> bool:
@@ -64,14 +61,12 @@ async def read_steered(database: Database, now: datetime) -> list[SteeredCrawl]:
             for kind, sql in (("facet", _FACETS), ("worker", _WORKERS))
             for row in await tx.fetch(sql)
         ]
-        again = {crawl.name: await read_again(tx, crawl.name) for crawl in crawls}
     return [
         SteeredCrawl(
             crawl=crawl,
             members=tuple(each for each in members if each.crawl == crawl.name),
             facets=tuple(part for name, part in parts if name == crawl.name and part.kind == "facet"),
             workers=tuple(part for name, part in parts if name == crawl.name and part.kind == "worker"),
-            again=again[crawl.name],
         )
         for crawl in crawls
     ]

@@ -13,20 +13,18 @@ import typer
 from msgspec import Struct, structs
 
 from bowerbird.analysis.places.gazetteer import is_built
-from bowerbird.app import Outside, Participation, open_crawl
-from bowerbird.cli.checks.changed import applies
+from bowerbird.app import Outside, Participation, apply_seeds, open_crawl
+from bowerbird.cli.checks.changed import applies, seeds_line
 from bowerbird.cli.checks.consent import check_consent, keep_consent
-from bowerbird.cli.checks.former_seeds import settle_former
 from bowerbird.cli.checks.start import check_start
 from bowerbird.cli.checks.trials import check_tokens
 from bowerbird.cli.commands.crawling.credentials import VaultOption, open_vault
 from bowerbird.cli.dashboards.shown import DashboardFlag, DashboardOptions, DashboardPort, check_installed, dashboard_shown
+from bowerbird.cli.hints import continue_line
 from bowerbird.cli.live.report import report_values, show_report
 from bowerbird.cli.live.run import Run, run_shown
 from bowerbird.cli.live.view import View
 from bowerbird.cli.live.views import chosen_view
-from bowerbird.cli.next.again import place_of, with_seeds
-from bowerbird.cli.next.reading import step_after
 from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.cli.store_addresses import read_plan
 from bowerbird.clock import RealClock
@@ -36,8 +34,7 @@ from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.flows.language.spelling import duration
 from bowerbird.model import CrawlState
 from bowerbird.ports import Vault
-from bowerbird.reports.next_steps.again import Again
-from bowerbird.reports.next_steps.step import Step
+from bowerbird.reports.rerun import RerunCommand, is_complete
 from bowerbird.settings import Settings, load_settings
 from bowerbird.transport import HttpTransport
 from bowerbird.transport.media import HttpMedia
@@ -79,7 +76,7 @@ def command(
     join: Annotated[bool, typer.Option("--join", help="Work beside another process that runs the same crawl.")] = False,
     apply: Annotated[
         bool,
-        typer.Option("--apply", help="Follow the file where it was changed since, seeds included; what differs is shown."),
+        typer.Option("--apply", help="Follow the file where it was changed, and retire the seeds that it no longer names."),
     ] = False,
     is_agreed: Annotated[
         bool, typer.Option("--yes", help="Agree to what the crawl file lets the crawl spend, without being asked.")
@@ -101,12 +98,17 @@ def command(
         check_installed()
     opened = open_vault(settings)
     plan = structs.replace(read_plan(file, seeds or (), opened, name), skips_bad=skip_bad)
-    again = Again(file=str(file), name=name, skips_bad=skip_bad, dollars=dollars, vault=str(vault) if vault else None)
-    again = structs.replace(again, keys=str(opened.path))
-    again = with_seeds(again, plan, seeds or ())
+    command = RerunCommand(
+        file=str(file),
+        name=name,
+        seeds=tuple(seeds or ()),
+        skips_bad=skip_bad,
+        vault=str(vault) if vault else None,
+        keys=str(opened.path),
+    )
     wish = _Wish(
         limits={"calls": calls, "items": items, "dollars": dollars, "duration": span},
-        again=again,
+        command=command,
         joins=join,
         applies=apply,
         is_agreed=is_agreed,
@@ -114,22 +116,24 @@ def command(
         shown=DashboardOptions(port=port, vault=vault, opens=opens) if dashboard or opens else None,
     )
     try:
-        run, again, step = asyncio.run(_crawl(plan, settings, opened, wish))
+        run = asyncio.run(_crawl(plan, settings, opened, wish))
     except (Busy, DiskFull) as error:
         if not as_json:
-            output.line(f"Failed: {error} What was settled is safe; go on with `{again.line()}`.", style="red")
+            output.line(f"Failed: {error} What was settled is safe.", style="red")
+            output.line(continue_line(command.line()))
         output.result(
             {
                 "state": CrawlState.FAILED,
                 "reason": msgspec.to_builtins(error.failure),
                 "store": public(plan.store),
-                "go_on": again.line(),
+                "continue_with": command.line(),
             }
         )
         raise typer.Exit(FAILED) from None
+    continue_with = None if is_complete(run.ending.state, run.ending.reason) else command.line()
     if not as_json:
-        show_report(output, run, step, place_of(again, run.last.store))
-    output.result({**report_values(run), **step.values()})
+        show_report(output, run, continue_with, _place(command, run.last.store))
+    output.result({**report_values(run), "continue_with": continue_with})
     raise typer.Exit(_code(run))
 
 
@@ -137,7 +141,7 @@ class _Wish(Struct, frozen=True):
     """What the command line says besides the crawl file."""
 
     limits: Mapping[str, object]
-    again: Again
+    command: RerunCommand
     joins: bool
     applies: bool
     is_agreed: bool
@@ -146,7 +150,7 @@ class _Wish(Struct, frozen=True):
     """The dashboard, if one is wanted."""
 
 
-async def _crawl(plan: CrawlPlan, settings: Settings, vault: Vault, wish: _Wish) -> tuple[Run, Again, Step]:
+async def _crawl(plan: CrawlPlan, settings: Settings, vault: Vault, wish: _Wish) -> Run:
     clock = RealClock()
     contacted = load_settings(contact=plan.contact or settings.contact)
     transport = HttpTransport(clock, contacted.user_agent)
@@ -161,27 +165,31 @@ async def _crawl(plan: CrawlPlan, settings: Settings, vault: Vault, wish: _Wish)
     )
     say = wish.view.say
     try:
-        again = wish.again
-        plan = structs.replace(plan, called=again.kept())
+        plan = structs.replace(plan, called=wish.command.stored())
         start = await check_start(plan, outside, wish.limits, may_join=wish.joins, say=say)
-        applied = await applies(plan, outside, again, is_told=wish.applies, say=say)
+        applied = await applies(plan, outside, wish.command, is_told=wish.applies, say=say)
         outside = structs.replace(outside, participation=structs.replace(outside.participation, applies=applied))
         agreed = await check_consent(start.plan, outside, is_given=wish.is_agreed, say=say)
-        former = await settle_former(plan, outside, again, is_told=wish.applies)
         if plan.community is not None and not is_built(settings.cache_folder):
             say("Building the index of places first; that takes some seconds, once on this machine.")
         async with open_crawl(start.plan, outside, asked=start.asked) as crawl:
             # Said last: of a crawl that is refused nobody shall read that it goes on.
-            for note in (*await check_tokens(crawl, outside), *start.notes, *former, *crawl.notes):
+            for note in (*await check_tokens(crawl, outside), *start.notes, *crawl.notes):
                 say(note)
+            if wish.applies and (line := seeds_line(await apply_seeds(crawl.database, plan, clock))):
+                say(line)
             if agreed is not None:
                 await keep_consent(crawl.database, start.plan, agreed, clock.now())
             async with dashboard_shown(start.plan.store, say, wish.shown):
-                run = await run_shown(crawl, outside, wish.view)
-            return run, again, await step_after(crawl.database, plan, again, clock.now())
+                return await run_shown(crawl, outside, wish.view)
     finally:
         await transport.close()
         await media.close()
+
+
+def _place(command: RerunCommand, store: str) -> str:
+    """What `status` is told to look at the crawl. Under another name the file may mean another SQLite file."""
+    return command.file if command.name is None or "://" in store else store
 
 
 def _code(run: Run) -> int:

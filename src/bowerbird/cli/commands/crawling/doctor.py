@@ -96,18 +96,14 @@ def _spending(plan: CrawlPlan) -> Spending:
 def _changed(plan: CrawlPlan, file: Path | None) -> list[Check]:
     """Whether the file says something else than its crawl follows: the next start would ask, or say so."""
     from bowerbird.cli.checks.changed import changes
-    from bowerbird.cli.checks.former_seeds import KEPT, former_seeds, former_words
     from bowerbird.clock import RealClock
     from bowerbird.crawl.life.plan_versions import told
 
-    line = command_line("crawl", str(file), "--apply")
-    found = asyncio.run(changes(plan, RealClock()))
+    if not (found := asyncio.run(changes(plan, RealClock()))):
+        return []
     differs = f"the crawl follows another one than its file says now:\n{told(found)}"
-    checks = [Check("plan of the crawl", WARNING, differs, f"apply the changed file with `{line}`; {KEPT}")] if found else []
-    former = asyncio.run(former_seeds(plan, RealClock()))
-    return checks + (
-        [Check("former seeds", WARNING, former_words(former), f"end that with `{line}`; {KEPT}")] if former.tasks else []
-    )
+    line = command_line("crawl", str(file), "--apply")
+    return [Check("plan of the crawl", WARNING, differs, f"apply the changed file with `{line}`; what was collected stays")]
 
 
 def _remote_checks(plan: CrawlPlan | None, database: str | None, settings: Settings, vault: FileVault) -> list[Check]:

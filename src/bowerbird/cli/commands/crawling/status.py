@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from bowerbird.cli.next.reading import steps_of
+from bowerbird.cli.hints import read_continue_commands
 from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.cli.screens.sample_page import figure_values
 from bowerbird.cli.screens.status_page import StatusPage, show_status
@@ -16,7 +16,7 @@ from bowerbird.cli.which import NamedStore, StoreArgument, crawl_of_file, find_s
 from bowerbird.clock import RealClock
 from bowerbird.limits.budget import is_budget
 from bowerbird.ports import Clock
-from bowerbird.reports.next_steps.again import vaults_of
+from bowerbird.reports.rerun import read_rerun_commands
 from bowerbird.reports.status.health import Refusal
 from bowerbird.reports.status.money import month_values, spent_values
 from bowerbird.reports.status.status import read_status
@@ -36,15 +36,19 @@ def command(place: StoreArgument = None, as_json: JsonFlag = False) -> None:
 
 
 async def read_page(place: NamedStore, clock: Clock) -> StatusPage:
-    """Everything that the database of a place tells, and what can be done about its crawls."""
+    """Everything that the database of a place tells, and the commands that continue its crawls."""
     async with read_store(place, clock) as database:
         status = await read_status(database, clock.now())
+        running = {process.crawl for process in status.processes}
+        resting = [crawl for crawl in status.summary.crawls if crawl.name not in running]
         async with database.reading() as tx:
-            refusals = _still_there(status.health.refusals, await vaults_of(tx))
+            vaults = [command.keys for command in (await read_rerun_commands(tx)).values() if command.keys]
+            refusals = _still_there(status.health.refusals, vaults)
+            commands = await read_continue_commands(tx, place, resting)
         return StatusPage(
             status=structs.replace(status, health=structs.replace(status.health, refusals=refusals)),
             samples=tuple(await read_samples(database, await crawl_of_file(database, place))),
-            steps=await steps_of(database, place, clock.now(), status.summary.lanes),
+            commands=commands,
         )
 
 
@@ -65,7 +69,7 @@ def status_values(place: NamedStore, page: StatusPage) -> dict[str, Any]:
     for crawl in summary["crawls"]:
         crawl["flow"] = msgspec.json.decode(crawl["flow"])["name"]
         crawl |= spent_values(status.purses, crawl["name"])
-        crawl |= page.steps[crawl["name"]].values()
+        crawl["continue_with"] = page.commands.get(crawl["name"])
         crawl["seeds_left_alone"] = status.left_alone.get(crawl["crawl"], 0)
     summary["ledgers"] = [each for each in summary["ledgers"] if not is_budget(each["bucket"])]
     summary["months"] = month_values(status.purses)

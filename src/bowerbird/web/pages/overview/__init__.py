@@ -9,10 +9,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from bowerbird.reports.next_steps.from_files import NextSteps
 from bowerbird.reports.overview.course import Incoming, read_incoming
 from bowerbird.reports.overview.reading import Overview, OverviewReader
-from bowerbird.vocabulary import vocabulary
 from bowerbird.web.answers.kept import Kept
 from bowerbird.web.site import Site
 
@@ -21,7 +19,7 @@ _PLOT_LASTS = timedelta(seconds=10)
 
 
 def routes(site: Site) -> list[BaseRoute]:
-    reader = OverviewReader(site.database, NextSteps(vocabulary()).read, site.name)
+    reader = OverviewReader(site.database, site.name)
 
     async def read(about: str) -> Overview:
         return await reader.read(site.clock.now())

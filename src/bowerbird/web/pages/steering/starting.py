@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct, structs
@@ -19,8 +18,8 @@ from bowerbird.errors import Failure, UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan, read_crawl_file
 from bowerbird.model.money import in_dollars
 from bowerbird.ports import Database
-from bowerbird.reports.next_steps.again import UNKNOWN, Again, read_again
-from bowerbird.reports.next_steps.agreed import Wish, may_spend, read_agreed, wish_of
+from bowerbird.reports.consent import Wish, may_spend, read_agreed, wish_of
+from bowerbird.reports.rerun import UNKNOWN, RerunCommand, read_rerun_commands
 from bowerbird.reports.status.steered import read_steered
 from bowerbird.steering.files import NAME
 from bowerbird.vocabulary import vocabulary
@@ -36,7 +35,7 @@ class Start(Struct, frozen=True, kw_only=True):
     """What starting a crawl would run, and what must be agreed to first."""
 
     name: str
-    again: Again
+    command: RerunCommand
     plan: CrawlPlan | None = None
     problem: Failure | None = None
     wish: Wish | None = None
@@ -53,17 +52,7 @@ class Start(Struct, frozen=True, kw_only=True):
     @property
     def words(self) -> list[str]:
         """Of the command line. Quiet: a crawl of months would fill a file with how it stands, which pages show."""
-        return ["crawl", *_words(self.again), "--quiet"]
-
-
-def _words(again: Again) -> Iterator[str]:
-    yield again.file
-    for name, value in (("--as", again.name), ("--vault", again.vault)):
-        yield from (name, value) if value else ()
-    for seed in again.seeds:
-        yield from ("--seed", seed)
-    if again.skips_bad:
-        yield "--skip-bad"
+        return self.command.words("--quiet")
 
 
 async def start_of(desk: Desk, name: str) -> Start:
@@ -71,25 +60,26 @@ async def start_of(desk: Desk, name: str) -> Start:
     return await _started(desk, name, await _read_last(desk.site.database, name))
 
 
-async def _read_last(database: Database, name: str) -> tuple[Again, Wish | None]:
+async def _read_last(database: Database, name: str) -> tuple[RerunCommand, Wish | None]:
     """How a crawl was run last, and what it may spend by now."""
     async with database.reading() as tx:
-        return await read_again(tx, name), await read_agreed(tx, name)
+        return (await read_rerun_commands(tx)).get(name, RerunCommand()), await read_agreed(tx, name)
 
 
-async def _started(desk: Desk, name: str, last: tuple[Again, Wish | None]) -> Start:
-    (again, agreed), is_ours = last, name in desk.made()
+async def _started(desk: Desk, name: str, last: tuple[RerunCommand, Wish | None]) -> Start:
+    (command, agreed), is_ours = last, name in desk.made()
     # By name: the same seeds under another name are another crawl here, and no file that was renamed.
-    again = Again(file=str(desk.files.path(name)), name=name, skips_bad=True) if is_ours else again
-    return await asyncio.to_thread(_start, desk, Start(name=name, again=again, is_ours=is_ours), agreed)
+    if is_ours:
+        command = RerunCommand(file=str(desk.files.path(name)), name=name, skips_bad=True)
+    return await asyncio.to_thread(_start, desk, Start(name=name, command=command, is_ours=is_ours), agreed)
 
 
 def _start(desk: Desk, start: Start, agreed: Wish | None) -> Start:
-    again = start.again
-    if again.file == UNKNOWN or not Path(again.file).is_file():
+    command = start.command
+    if command.file == UNKNOWN or not Path(command.file).is_file():
         return structs.replace(start, problem=_NO_FILE)
     try:
-        plan = read_crawl_file(Path(again.file), vocabulary(), again.seeds, again.name, may_lack_seeds=True)
+        plan = read_crawl_file(Path(command.file), vocabulary(), command.seeds, command.name, may_lack_seeds=True)
     except UserError as error:
         return structs.replace(start, problem=error.failure)
     wish = wish_of(plan)

@@ -1,13 +1,13 @@
-"""What a crawl may spend, and what somebody agreed that it may."""
+"""What a crawl may spend, and what a user agreed to."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
-from bowerbird.flows.files.crawl_file import CrawlPlan
+from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.model.money import in_dollars, thousandths
 from bowerbird.ports import Transaction
-from bowerbird.reports.next_steps.costs import paid_services
+from bowerbird.providers import provider
 
 _READ = "select c.in_all, c.a_month from consents c join crawls k on k.crawl = c.crawl where k.name = ?"
 
@@ -26,6 +26,11 @@ class Wish(Struct, frozen=True):
     def words(self) -> str:
         in_all = "" if self.in_all is None else f", and to {in_dollars(self.in_all)} in all"
         return f"{in_dollars(self.a_month)} a month{in_all}"
+
+
+def paid_services(plan: CrawlPlan) -> list[ServicePlan]:
+    """The services of a crawl that cost money."""
+    return [each for each in plan.services if any(f.is_paid for f in provider(each.service.provider).facets.values())]
 
 
 def wish_of(plan: CrawlPlan) -> Wish | None:

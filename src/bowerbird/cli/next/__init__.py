@@ -1,1 +1,0 @@
-"""What a user can do next about a crawl: the same answer at the end of a run, in `status`, and after `stop`."""

@@ -1,1 +1,0 @@
-"""What a user can do next about a crawl, and with which command."""
