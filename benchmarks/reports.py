@@ -25,9 +25,8 @@ from bowerbird.cli.commands.crawling.status import read_page
 from bowerbird.cli.which import NamedStore, read_store
 from bowerbird.clock import RealClock
 from bowerbird.reports.browsing.post_ids import PostIds, read_post_ids
-from bowerbird.reports.completeness import VIEWS, read_views
-from bowerbird.reports.completeness.facets import facet_of
-from bowerbird.reports.histories.absences import TABLES, read_absences
+from bowerbird.reports.completeness import VIEWS, read_completeness
+from bowerbird.reports.deletions import KINDS, read_deletions
 from bowerbird.reports.histories.changes import find_history
 from bowerbird.settings import load_settings
 
@@ -53,7 +52,7 @@ async def _history(place: NamedStore) -> None:
 
 async def _completeness(place: NamedStore) -> None:
     async with read_store(place, RealClock()) as database:
-        await read_views(database, facet_of, VIEWS, top=20)
+        await read_completeness(database, VIEWS, top=20)
 
 
 async def _dehydrate(place: NamedStore) -> None:
@@ -63,8 +62,8 @@ async def _dehydrate(place: NamedStore) -> None:
 
 async def _gone(place: NamedStore) -> None:
     async with read_store(place, RealClock()) as database:
-        for what in TABLES:
-            await _drained(read_absences(database, what))
+        for what in KINDS:
+            await _drained(read_deletions(database, what))
 
 
 async def _drained(lines: AsyncIterator[Any]) -> int:

@@ -20,6 +20,7 @@ from typing import Any
 
 import asyncpg
 import msgspec
+from bowerbird.reports.completeness.facets import facet_of
 
 from bowerbird.app import Outside, open_crawl, vocabulary
 from bowerbird.cli import run as run_command_line
@@ -30,7 +31,6 @@ from bowerbird.evaluate.laboratory import TokenVault
 from bowerbird.evaluate.postgres import start_postgres
 from bowerbird.flows.files.crawl_file import parse_crawl
 from bowerbird.model import Answer, Credential, Request, Secret, Service
-from bowerbird.reports.completeness.facets import facet_of
 from bowerbird.reports.dataset.facts import read_facts
 from bowerbird.reports.histories.changes import find_history
 from bowerbird.simulated.faults import Faults

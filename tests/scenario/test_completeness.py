@@ -13,8 +13,7 @@ from msgspec import Struct
 from bowerbird.app import Crawl
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
-from bowerbird.reports.completeness import Cause, Entry, completeness_lines
-from bowerbird.reports.completeness.facets import facet_of
+from bowerbird.reports.completeness import Cause, Entry, read_entries
 from bowerbird.simulated.faults import Faults, Outage
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import Availability, WorldSettings
@@ -54,7 +53,7 @@ def in_laboratory(setup: Setup, work: Callable[[Laboratory], Awaitable[Any]]) ->
 
 
 async def lines(crawl: Crawl, by: str) -> list[Entry]:
-    return [entry async for entry in completeness_lines(crawl.database, facet_of, by)]
+    return [entry async for _, entry in read_entries(crawl.database, (by,))]
 
 
 async def keys_of(crawl: Crawl, dialect: str) -> tuple[Mapping[str, str], Mapping[str, set[str]]]:

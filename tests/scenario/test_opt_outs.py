@@ -21,7 +21,6 @@ from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.flows.files.sections.card_words import CardWords
 from bowerbird.model import Signal
 from bowerbird.ports import Row
-from bowerbird.reports.completeness.facets import facet_of
 from bowerbird.reports.dataset.facts import read_facts
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
@@ -66,7 +65,7 @@ def planned(laboratory: Laboratory, store: str, consent: Consent, name: str = "s
 
 
 async def card(laboratory: Laboratory, crawl: Crawl) -> str:
-    facts = await read_facts(crawl.database, facet_of, laboratory.clock.now())
+    facts = await read_facts(crawl.database, laboratory.clock.now())
     return as_markdown(make_sheet(Told(facts=facts, words=CardWords())))
 
 

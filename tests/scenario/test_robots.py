@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 import pytest
+from bowerbird.reports.histories.absences import AbsentUser, EndedRelation, read_absences
 
 from bowerbird.app import Crawl
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
-from bowerbird.reports.histories.absences import AbsentUser, EndedRelation, read_absences
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import World, WorldSettings
 from bowerbird.simulated.world.posts.content import visibility

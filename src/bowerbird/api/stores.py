@@ -11,6 +11,7 @@ from bowerbird.api.loops import LoopThread
 from bowerbird.api.tables import Rows, Several, Time, choice
 from bowerbird.cli.which import find_store, opened_store
 from bowerbird.clock import RealClock
+from bowerbird.reports.completeness import View, read_completeness
 from bowerbird.reports.reader import Reader
 from bowerbird.reports.status.summary import CrawlReport, Summary
 
@@ -60,6 +61,10 @@ class StoredData:
     def summary(self) -> Summary:
         """What `bowerbird status` shows, as values."""
         return self.loop.run(self._reader.summary())
+
+    def completeness(self, *, crawl: str | None = None, top: int = 20) -> dict[str, View]:
+        """Return what `bowerbird completeness` shows: by view the sums, and the entries with the most missing items."""
+        return self.loop.run(read_completeness(self.database, crawl=crawl, top=top))
 
     def history(self, user: str) -> list[dict[str, Any]]:
         """How the profile of the account with this id changed, oldest first."""

@@ -94,6 +94,8 @@ GROUPS = {
 """Commands with their summaries, as `bowerbird --help` shows them."""
 FOLDERS = dict(zip(list(GROUPS)[1:], ("crawling", "reading", "publishing", "tending", "trying"), strict=True))
 """Where the files of each group are, below `cli/commands/`."""
+FLAT = frozenset({"completeness", "gone"})
+"""Commands that were moved to `cli/commands/` already."""
 COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
 
 _JSON = "--json"
@@ -107,6 +109,8 @@ def module_of(name: str) -> str:
     """The file of a command."""
     if name in EVERYDAY:
         return "bowerbird.cli.everyday.commands"
+    if name in FLAT:
+        return f"bowerbird.cli.commands.{name}"
     (folder,) = (FOLDERS[title] for title, commands in GROUPS.items() if name in commands)
     return f"bowerbird.cli.commands.{folder}.{name}"
 

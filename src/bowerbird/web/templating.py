@@ -15,6 +15,7 @@ from jinja2.bccache import Bucket
 
 from bowerbird import __version__
 from bowerbird.model.command_lines import command_line
+from bowerbird.reports.columns import as_text, cell
 from bowerbird.reports.subjects import subject_of
 from bowerbird.web import formats
 from bowerbird.web.navigation import AREAS, area_of
@@ -61,6 +62,8 @@ class Templates:
         )
         self._environment.filters |= {
             "number": formats.number,
+            "text": as_text,
+            "cell": cell,
             "rate": formats.rate,
             "size": formats.size,
             "share": formats.share,
@@ -85,6 +88,7 @@ class Templates:
             "chosen_range": chosen,
             "spans": SPANS,
             "command": command_line,
+            "cell": cell,
         }
 
     def compile(self) -> None:

@@ -22,7 +22,6 @@ from bowerbird.export.card.sheet import Told, make_sheet
 from bowerbird.flows.files.crawl_file import parse_crawl
 from bowerbird.flows.files.sections.card_words import CardWords
 from bowerbird.ports import Database
-from bowerbird.reports.completeness.facets import facet_of
 from bowerbird.reports.dataset.facts import read_facts
 
 _SETTINGS = json.dumps({"services": [], "card": {"title": "Told at the start"}})
@@ -77,7 +76,7 @@ class Read(HTMLParser):
 
 async def test_the_card_says_what_the_store_holds_and_lacks(database: Database) -> None:
     await crawled(database)
-    facts = await read_facts(database, facet_of, RealClock().now())
+    facts = await read_facts(database, RealClock().now())
     card = as_markdown(make_sheet(Told(facts=facts, words=CardWords(purpose="To learn."))))
     for said in (
         "Dataset of the crawl study",
@@ -96,7 +95,7 @@ async def test_the_card_says_what_the_store_holds_and_lacks(database: Database) 
 
 async def test_nothing_from_outside_becomes_markup(database: Database) -> None:
     await crawled(database)
-    facts = await read_facts(database, facet_of, RealClock().now())
+    facts = await read_facts(database, RealClock().now())
     sheet = make_sheet(Told(facts=facts, words=CardWords(title=SCRIPT, citation="```\n" + SCRIPT)))
     page = Read()
     page.feed(as_page(sheet, {}))
@@ -111,7 +110,7 @@ async def test_machines_read_the_columns_of_the_files_that_go_out(database: Data
     import mlcroissant
 
     await crawled(database)
-    facts = await read_facts(database, facet_of, RealClock().now())
+    facts = await read_facts(database, RealClock().now())
     file = PublishedFile(name="posts.csv", holds="posts", format="text/csv", sha256="0" * 64, bytes=10)
     words = CardWords(title="Study", licence="CC-BY-4.0", url="https://example.org/study", authors=("A",))
     metadata = tmp_path / "croissant.json"

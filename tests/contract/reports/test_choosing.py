@@ -27,7 +27,7 @@ from bowerbird.errors import UserError
 from bowerbird.flows.files.sections.seed_list import SeedQuery
 from bowerbird.model import Gone, Outcome, Page, PostKind, Service, Subject
 from bowerbird.ports import Database
-from bowerbird.reports.histories.absences import AbsentUser, DeletedPost, EndedRelation, read_absences
+from bowerbird.reports.deletions import AbsentUser, DeletedPost, EndedRelation, read_deletions
 from bowerbird.reports.seeds.chosen import _statement, chosen
 from bowerbird.store import Store
 
@@ -110,14 +110,14 @@ async def test_what_is_gone_is_kept_apart_with_reason_and_time(crawled: Crawled)
     await crawled.save(Page(gone=gone), PROFILES, "2", "3")
     lost = (Gone(Subject.POST, "10", Outcome.NOT_FOUND), Gone(Subject.POST, "99", Outcome.NOT_FOUND))
     await crawled.save(Page(gone=lost), POSTS, "10", "99")
-    users = [line async for line in read_absences(crawled.database, "users")]
+    users = [line async for line in read_deletions(crawled.database, "users")]
     assert [(line.id, line.reason, line.until) for line in users if isinstance(line, AbsentUser)] == [
         ("x:2", "suspended", None),
         ("x:3", "protected", None),
     ]
-    (relation,) = [line async for line in read_absences(crawled.database, "relations")]
+    (relation,) = [line async for line in read_deletions(crawled.database, "relations")]
     assert relation == EndedRelation(source="x:1", target="x:3", kind="follow", after=first, before=ended, is_back=False)
-    posts = [line async for line in read_absences(crawled.database, "posts")]
+    posts = [line async for line in read_deletions(crawled.database, "posts")]
     assert [(line.id, line.was_stored) for line in posts if isinstance(line, DeletedPost)] == [("x:10", True), ("x:99", False)]
 
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import pytest
 
 from bowerbird.db.sqlite.short_columns import written
 from bowerbird.model import Facet, Subject
 from bowerbird.ports import Database
 from bowerbird.providers import provider
-from bowerbird.reports.completeness.lines.ids import id_entries
-from bowerbird.reports.completeness.world import LaneFacts, Surroundings
-
-NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
+from bowerbird.reports.completeness import read_ids
+from bowerbird.reports.completeness_entries import Queue
 
 
 @pytest.mark.parametrize(
@@ -29,7 +25,7 @@ async def test_a_post_that_is_here_counts_as_captured(database: Database, name: 
     speaks = provider(name)
     facet: Facet = speaks.facets["posts"]
     assert facet.subject is Subject.POST
-    lane = LaneFacts(lane=1, crawl="c", service=1, service_name="s", network=speaks.network, facet=facet, as_of=NOW)
+    queue = Queue(lane=1, crawl="c", service=1, service_name="s", network=speaks.network, facet=facet, as_of=0)
     names = ("post_no", "id", "network", "author", "kind", "found_at", "found_by", "seen_at", "seen_by")
     columns = ", ".join(written(database.dialect, name) for name in names)
     async with database.transaction() as tx:
@@ -45,5 +41,5 @@ async def test_a_post_that_is_here_counts_as_captured(database: Database, name: 
                 "insert into tasks (lane, target, ready, priority, state, added_at, visits) values (1, ?, 0, 0, 'asleep', 0, 1)",
                 target,
             )
-        (entry,) = await id_entries(tx, Surroundings(lanes=[lane], outages={}))
+    (entry,) = [entry async for entry in read_ids(database, [queue], None)]
     assert (entry.captured, entry.likely) == (1, 1)

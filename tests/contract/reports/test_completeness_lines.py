@@ -13,9 +13,7 @@ from bowerbird.app import Crawl
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.ports import Database
-from bowerbird.reports.completeness import VIEWS, Cause, Entry, Total, completeness_lines, lines_by_view, read_sums
-from bowerbird.reports.completeness.facets import facet_of
-from bowerbird.reports.completeness.views import ViewSums
+from bowerbird.reports.completeness import VIEWS, Cause, Entry, Total, read_entries, read_sums
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.simulated.world.posts.tags import FIRST_EVENT_TAG, NO_TAG, tag_name
@@ -59,7 +57,7 @@ def tags(laboratory: Laboratory) -> list[str]:
 
 
 async def lines(database: Database, by: str, crawl: str | None = None) -> list[Entry]:
-    return [entry async for entry in completeness_lines(database, facet_of, by, crawl)]
+    return [entry async for _, entry in read_entries(database, (by,), crawl)]
 
 
 async def stored(crawl: Crawl, which: str = LISTED) -> tuple[int, int]:
@@ -88,7 +86,7 @@ def test_posts_of_authors_who_opted_out_are_missing_and_not_captured(store: str)
                 sums = total(entries)
                 assert (by, sums.captured, sums.causes[Cause.OPTED_OUT]) == (by, captured, opted_out)
                 parts = [part for entry in entries for part in entry.missing if part.cause is Cause.OPTED_OUT]
-                assert {part.why for part in parts} == {"their authors asked not to be collected"}
+                assert {part.why for part in parts} == {"the authors opted out"}
                 assert all(part.low == part.likely == part.high for part in parts)
 
     in_laboratory(work)
@@ -155,8 +153,8 @@ def test_a_list_that_is_shorter_than_its_counter_is_not_explained_like_posts(sto
             await laboratory.run(crawl)
             entries = await lines(crawl.database, "user")
         whys = [part.why for entry in entries for part in entry.missing if part.cause is Cause.PROTECTED and part.likely]
-        assert any("the account hides this list" in why for why in whys)
-        assert not any("for followers only" in why for why in whys)
+        assert any("hidden list" in why for why in whys)
+        assert not any("followers-only" in why for why in whys)
 
     in_laboratory(work)
 
@@ -172,12 +170,11 @@ def test_of_posts_asked_for_by_id_it_says_what_became_of_each(store: str) -> Non
         async with laboratory.crawl(asked) as crawl:
             await laboratory.run(crawl)
             (entry,) = await lines(crawl.database, "id")
-            together = [line async for line in lines_by_view(crawl.database, facet_of, VIEWS)]
-            days = ViewSums("day", 1)
-            for _, each in [line for line in together if line[0] == "day"]:
-                days.add(each)
-            assert days.posts == await read_sums(crawl.database)
-            assert days.posts.opted_out > 0
+            together = [line async for line in read_entries(crawl.database)]
+            days = total([each for view, each in together if view == "day"])
+            posts = await read_sums(crawl.database)
+            assert (days.captured, days.deleted, days.causes[Cause.OPTED_OUT]) == (posts.captured, posts.deleted, posts.opted_out)
+            assert posts.opted_out > 0
             assert together == [(view, each) for view in VIEWS for each in await lines(crawl.database, view)]
         assert entry.captured + entry.deleted + entry.likely == len(keys) + 1
         assert entry.of(Cause.DELETED) >= 1, "the one that never was"

@@ -1,4 +1,4 @@
-"""The sums of the completeness ledger are those of its lines, to the last digit, whatever is known of the accounts."""
+"""`read_completeness` on random stores of both databases: sums and top entries equal those of all entries."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from bowerbird.clock import to_micros
 from bowerbird.errors import Failure
 from bowerbird.model import Service
 from bowerbird.ports import Database, Transaction
-from bowerbird.reports.completeness import VIEWS, Cause, completeness_lines, lines_by_view, read_views
-from bowerbird.reports.completeness.facets import facet_of
-from bowerbird.reports.completeness.views import ViewSums
+from bowerbird.reports.completeness import VIEWS, Cause, Total, read_completeness, read_entries
 from bowerbird.store import register_service
 from bowerbird.store.people.names import has_local_keys, id_for
 
@@ -172,27 +170,26 @@ class Chance:
         await tx.execute_many(_SHORT, short)
 
 
-async def added_up(database: Database, crawl: str | None, top: int) -> dict[str, ViewSums]:
-    """Line by line."""
-    found = {view: ViewSums(view, top) for view in VIEWS}
-    async for view, entry in lines_by_view(database, facet_of, VIEWS, crawl):
-        found[view].add(entry)
-    return found
-
-
 @pytest.mark.parametrize(
     ("service", "network", "with_outage"),
     [(FEDIVERSE, "mastodon", False), (FEDIVERSE, "mastodon", True), (SKY, "bluesky", False), (X, "x", True)],
 )
-async def test_sums_are_those_of_the_lines(database: Database, service: Service, network: str, with_outage: bool) -> None:
+async def test_read_completeness_random_store_equals_sums_of_entries(
+    database: Database, service: Service, network: str, with_outage: bool
+) -> None:
     await Chance(service, network, 5).fill(database, with_outage=with_outage)
     for crawl in (None, "two"):
-        lines, sums = await added_up(database, crawl, 20), await read_views(database, facet_of, VIEWS, crawl, 20)
-        assert {view: each.totals for view, each in sums.items()} == {view: each.totals for view, each in lines.items()}
-        assert [list(each.totals) for each in sums.values()] == [list(each.totals) for each in lines.values()]
-        assert {view: each.lines() for view, each in sums.items()} == {view: each.lines() for view, each in lines.items()}
-        assert sums["day"].days == lines["day"].days
-        assert [entry async for entry in completeness_lines(database, facet_of, "day", crawl)] == lines["day"].days
-    assert sums["user"].totals["posts"].entries > ACCOUNTS / 2
-    causes = {cause for cause, likely in sums["user"].totals["posts"].causes.items() if likely}
+        report = await read_completeness(database, VIEWS, crawl, 20)
+        entries = [pair async for pair in read_entries(database, VIEWS, crawl)]
+        for view in VIEWS:
+            own = [entry for name, entry in entries if name == view]
+            totals: dict[str, Total] = {}
+            for entry in own:
+                totals.setdefault(entry.items, Total()).add(entry)
+            most = sorted(own, key=lambda entry: (entry.likely, entry.high is None, entry.high or 0), reverse=True)[:20]
+            assert report[view].totals == totals
+            assert report[view].lines == (own if view == "day" else most)
+        assert [entry async for _, entry in read_entries(database, ("day",), crawl)] == report["day"].lines
+    assert report["user"].totals["posts"].entries > ACCOUNTS / 2
+    causes = {cause for cause, likely in report["user"].totals["posts"].causes.items() if likely}
     assert causes >= {Cause.BUDGET, Cause.PROTECTED, Cause.OPTED_OUT, Cause.UNKNOWN}

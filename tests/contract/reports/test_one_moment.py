@@ -176,7 +176,7 @@ async def test_what_is_kept_of_a_crawl_agrees_with_itself(client: Client, changi
 async def test_the_days_of_a_completeness_are_worked_out_of_one_moment(client: Client, changing: Changing) -> None:
     pages = completeness._Pages(client.site)
     changing.moments = 0
-    await pages._make(CRAWL)
+    await pages._compute(CRAWL)
     assert changing.moments == 1
 
 

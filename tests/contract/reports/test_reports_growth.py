@@ -19,7 +19,7 @@ from bowerbird.ports import Database, Row, Transaction
 from bowerbird.reports.browsing.lines import PostFilter, browse_posts, browse_relations, browse_users
 from bowerbird.reports.browsing.pages import Ask
 from bowerbird.reports.counting.by_time import Unit, calls_by_time, found_by_time
-from bowerbird.reports.histories.absences import TABLES, read_absences
+from bowerbird.reports.deletions import KINDS, read_deletions
 from bowerbird.reports.histories.changes import find_history
 from bowerbird.reports.reader import Reader
 from bowerbird.reports.status.health import read_health
@@ -149,6 +149,6 @@ async def test_a_page_and_a_count_by_time_read_no_whole_table(large: Explained) 
 
 
 async def test_what_is_gone_is_found_without_reading_what_is_not(large: Explained) -> None:
-    for what in TABLES:
-        assert [line async for line in read_absences(large, what)] == []
+    for what in KINDS:
+        assert [line async for line in read_deletions(large, what)] == []
     assert large.whole_tables() == []

@@ -9,9 +9,8 @@ import pytest
 
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
-from bowerbird.reports.completeness import Cause, completeness_lines
-from bowerbird.reports.completeness.facets import facet_of
-from bowerbird.reports.histories.absences import AbsentUser, read_absences
+from bowerbird.reports.completeness import Cause, read_entries
+from bowerbird.reports.deletions import AbsentUser, read_deletions
 from bowerbird.reports.seeds.unknown_seeds import closed_seeds, last_call, unknown_handles, unknown_seeds
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import World, WorldSettings
@@ -35,9 +34,9 @@ def test_a_handle_that_nobody_has_is_named_everywhere(dialect: str, flow: str) -
             assert await unknown_seeds(database, plan.name, 0) == [nobody]
             assert await unknown_seeds(database, "another crawl", 0) == []
             assert await unknown_seeds(database, plan.name, await last_call(database)) == [], "no news since then"
-            absent = [line async for line in read_absences(database, "users") if isinstance(line, AbsentUser)]
+            absent = [line async for line in read_deletions(database, "users") if isinstance(line, AbsentUser)]
             assert [(line.id, line.reason, line.until) for line in absent] == [(nobody, "not_found", None)]
-            (line,) = [entry async for entry in completeness_lines(database, facet_of, "user") if entry.subject == nobody]
+            (line,) = [entry async for _, entry in read_entries(database, ("user",)) if entry.subject == nobody]
             assert (line.captured, line.high, [part.cause for part in line.missing]) == (0, None, [Cause.DELETED])
 
     run_virtual(main, start=START)
@@ -59,7 +58,7 @@ def test_a_seed_whose_list_could_not_be_had_is_told_of_and_erases_nothing(store:
         async with laboratory.crawl(plan) as crawl:
             await laboratory.run(crawl)
             assert await unknown_seeds(crawl.database, plan.name, 0) == ["123456789"]
-            assert [line async for line in read_absences(crawl.database, "users")] == []
+            assert [line async for line in read_deletions(crawl.database, "users")] == []
             async with crawl.database.reading() as tx:
                 (short,) = await tx.fetch("select target, cause, detail from shortfalls")
             assert (short["target"], short["cause"]) == ("123456789", "unknown")

@@ -18,7 +18,7 @@ from bowerbird.model import Subject
 from bowerbird.modules.statistics.places import read_cells
 from bowerbird.modules.statistics.preparing import Preparing
 from bowerbird.ports import Database
-from bowerbird.reports.completeness.daily import DayLine, Sums
+from bowerbird.reports.completeness import Cause, Entry, Missing, View
 from bowerbird.reports.sheets.names import asked_by, read_names
 from bowerbird.reports.working.spans import read_first_posts, read_spans
 from bowerbird.store.prepared_reports import Prepared, keep_prepared
@@ -238,11 +238,12 @@ async def test_completeness_says_why_its_sums_differ(crawled_database: Database)
 
 
 async def test_what_is_missing_without_a_day_is_told_under_the_plot(crawled_database: Database) -> None:
-    dated = DayLine(day="2026-01-05", captured=10, deleted=0, low=1, likely=1, high=1, causes={"deleted": 1})
-    undated = DayLine(day="undated", captured=0, deleted=0, low=30, likely=30, high=None, causes={"budget": 30})
-    document = msgspec.json.encode(Sums(days=[dated, undated], totals={})).decode()
+    part = Missing(cause=Cause.BUDGET, low=30, likely=30, high=None, why="not requested yet")
+    dated = Entry(subject="2026-01-05", captured=10, low=1, likely=1, high=1)
+    undated = Entry(subject="undated", low=30, likely=30, high=None, missing=(part,))
+    document = msgspec.json.encode({"day": View(lines=[dated, undated])}).decode()
     async with crawled_database.transaction() as tx:
-        await keep_prepared(tx, f"completeness of {CRAWL}", Prepared(RealClock().now(), timedelta(seconds=1), document))
+        await keep_prepared(tx, f"completeness report of {CRAWL}", Prepared(RealClock().now(), timedelta(seconds=1), document))
     shown = (await (await dashboard(crawled_database)).get(f"/completeness/{CRAWL}")).text
-    assert "does not show 30 of the 31 posts that are missing" in shown
-    assert "Drawn are 1 missing and 10 captured" in shown
+    assert "does not show 30 of the 31 missing posts" in shown
+    assert "It shows 1 missing and 10 captured posts" in shown

@@ -36,7 +36,7 @@ PAGES = {
     "/machine/tables": ("posts", "With indexes"),
     "/machine/tables/posts": ("post_no", "posts_author"),
     "/machine/statements": ("Slowest writes", "Claims"),
-    "/completeness/{}": ("Cut off or left out",),
+    "/completeness/{}": ("Cut by services",),
 }
 
 

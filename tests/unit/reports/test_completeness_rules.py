@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from bowerbird.clock import to_micros
 from bowerbird.crawl.answers.short_lists import shortfall
 from bowerbird.crawl.work.lanes import Lane
 from bowerbird.errors import Failure
@@ -16,66 +17,69 @@ from bowerbird.policies import RANKERS
 from bowerbird.policies.registry import RankerSetting, ranker
 from bowerbird.providers import provider
 from bowerbird.providers.page import REPEATED
-from bowerbird.reports.completeness.entries import Cause, Entry, Missing, Total, given_up
-from bowerbird.reports.completeness.facts import ShortfallFacts, TaskFacts
-from bowerbird.reports.completeness.judging import Evidence, Habits, habits_of, judge_account
-from bowerbird.reports.completeness.lines.days import Days
-from bowerbird.reports.completeness.rates import Rate, missed
-from bowerbird.reports.completeness.told import Told
+from bowerbird.reports.completeness import Cause, Days, Entry, Missing, Total
+from bowerbird.reports.completeness_accounts import Account, Shares, assess_account, learn_shares
+from bowerbird.reports.completeness_entries import Queue, Shortfall, TaskFacts, estimate
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 
 
+AT = to_micros(NOW)
+MICROS_PER_HOUR = HOUR // timedelta(microseconds=1)
+X = provider("x")
+QUEUE = Queue(lane=1, crawl="c", service=1, service_name="s", network="x", facet=X.facets["timeline"], as_of=AT)
+DOWN = structs.replace(QUEUE, outages=[(AT - 99 * MICROS_PER_HOUR, None)])
+
+
 def task(**fields: Any) -> TaskFacts:
     values: dict[str, Any] = dict.fromkeys(("cursor", "due", "failure")) | {
-        "target": "1", "state": "asleep", "ready": False, "attempts": 0, "visits": 1, "added_at": NOW - 9 * HOUR,
-        "visited_at": NOW - HOUR,
+        "target": "1", "state": "asleep", "ready": False, "attempts": 0, "visits": 1, "added_at": AT - 9 * MICROS_PER_HOUR,
+        "visited_at": AT - MICROS_PER_HOUR,
     }  # fmt: skip
     return TaskFacts(**values | fields)
 
 
-def evidence(claimed: int | None, counted: int, **fields: Any) -> Evidence:
-    values: dict[str, Any] = {"claimed": claimed, "claimed_at": NOW, "counted": counted, "task": task(), "as_of": NOW}
-    return Evidence(**values | fields)
+def account(claimed: int | None, counted: int, **fields: Any) -> Account:
+    values: dict[str, Any] = {"queue": QUEUE, "target": "1", "claimed": claimed, "claimed_at": AT, "counted": counted}
+    return Account(**values | {"task": task()} | fields)
 
 
-def parts(account: Evidence) -> list[tuple[str, int]]:
-    return [(str(part.cause), part.likely) for part in judge_account(account, Habits(deleted=0.0)).missing]
+def parts(account: Account) -> list[tuple[str, int]]:
+    return [(str(part.cause), part.likely) for part in assess_account(account, Shares(deleted=0.0)).missing]
 
 
 def test_what_is_counted_and_not_shown_by_a_whole_listing_is_hidden_from_us() -> None:
-    assert parts(evidence(100, 97)) == [("protected", 3)]
-    assert parts(evidence(100, 100)) == []
+    assert parts(account(100, 97)) == [("protected", 3)]
+    assert parts(account(100, 100)) == []
 
 
 def test_what_a_listing_left_out_comes_first_then_what_waits() -> None:
-    short = ShortfallFacts(cause="reach", detail="3,200 at most", missing=800, after=None, before=NOW)
-    waiting = evidence(4100, 3200, shortfalls=[short], task=task(ready=True, state="waiting", due=NOW - HOUR))
+    short = Shortfall(cause=Cause.REACH, detail="3,200 at most", missing=800, before=AT)
+    waiting = account(4100, 3200, shortfalls=[short], task=task(ready=True, state="waiting", due=AT - MICROS_PER_HOUR))
     assert parts(waiting) == [("reach", 800), ("budget", 100)]
-    assert parts(structs.replace(waiting, was_out=True)) == [("reach", 800), ("outage", 100)]
+    assert parts(structs.replace(waiting, queue=DOWN)) == [("reach", 800), ("outage", 100)]
 
 
 def test_each_shortfall_is_blamed_only_for_what_it_added() -> None:
     first, second = (
-        ShortfallFacts(cause=cause, detail="", missing=missing, after=None, before=None)
-        for cause, missing in (("reach", 50), ("budget", 80))
+        Shortfall(cause=cause, detail="", missing=missing) for cause, missing in ((Cause.REACH, 50), (Cause.BUDGET, 80))
     )
-    assert parts(evidence(180, 100, shortfalls=[first, second])) == [("reach", 50), ("budget", 30)]
+    assert parts(account(180, 100, shortfalls=[first, second])) == [("reach", 50), ("budget", 30)]
 
 
 def test_posts_deleted_since_they_were_stored_widen_the_range_upwards() -> None:
-    verdict = judge_account(evidence(1000, 1000, unconfirmed=1000), Habits(deleted=0.01))
-    assert (verdict.low, verdict.high) == (0, 17)
-    assert "may have been deleted since" in verdict.certainty
+    entry = assess_account(account(1000, 1000, unconfirmed=1000), Shares(deleted=0.01))
+    assert (entry.low, entry.high) == (0, 17)
+    assert "may be deleted" in entry.certainty
 
 
 def test_how_common_deletion_is_is_learned_from_accounts_whose_listing_is_whole() -> None:
-    whole = [evidence(95, 100), evidence(100, 100), evidence(110, 100)]
-    pending = evidence(900, 100, task=task(visits=0))
-    habits = habits_of([*whole, pending])
-    assert habits.deleted == pytest.approx(5 / 300)
-    assert habits.hidden == pytest.approx(10 / 305)
+    whole = [account(95, 100), account(100, 100), account(110, 100)]
+    pending = account(900, 100, task=task(visits=0))
+    shares = learn_shares([*whole, pending])
+    assert shares.deleted == pytest.approx(5 / 300)
+    assert shares.hidden == pytest.approx(10 / 305)
 
 
 @pytest.mark.parametrize(
@@ -85,37 +89,35 @@ def test_how_common_deletion_is_is_learned_from_accounts_whose_listing_is_whole(
         ({"opts_out": True}, "opted_out"),
         ({"is_protected": True}, "protected"),
         ({"task": task(visits=0, state="waiting", ready=True)}, "budget"),
-        ({"task": task(visits=0, state="waiting", ready=True), "was_out": True}, "outage"),
+        ({"task": task(visits=0, state="waiting", ready=True), "queue": DOWN}, "outage"),
         ({"task": task(visits=0, state="failed", failure=Failure("unreadable", "").to_json())}, "unknown"),
     ],
 )
 def test_without_a_counter_the_cause_is_known_and_the_number_is_not(fields: dict[str, Any], cause: str) -> None:
-    verdict = judge_account(evidence(None, 0, **fields), Habits())
-    assert ([str(part.cause) for part in verdict.missing], verdict.high) == ([cause], None)
+    entry = assess_account(account(None, 0, **fields), Shares())
+    assert ([str(part.cause) for part in entry.missing], entry.high) == ([cause], None)
 
 
 def test_posts_kept_without_their_content_are_the_least_that_is_missing_of_who_opted_out() -> None:
-    verdict = judge_account(evidence(None, 0, opts_out=True, emptied=7), Habits())
-    assert (verdict.low, verdict.likely, verdict.high) == (7, 7, None)
-    assert {part.cause for part in verdict.missing} == {Cause.OPTED_OUT}
+    entry = assess_account(account(None, 0, opts_out=True, emptied=7), Shares())
+    assert (entry.low, entry.likely, entry.high) == (7, 7, None)
+    assert {part.cause for part in entry.missing} == {Cause.OPTED_OUT}
 
 
 def test_what_was_written_since_the_last_look_is_estimated_from_the_week_before() -> None:
-    unwatched = evidence(
-        700, 700, claimed_at=NOW - timedelta(days=1), recent=70, unwatched=(Cause.OUTAGE, "the service was down")
-    )
-    verdict = judge_account(unwatched, Habits(deleted=0.0))
-    (part,) = verdict.missing
+    unwatched = account(700, 700, claimed_at=AT - 24 * MICROS_PER_HOUR, recent=70, overdue=(Cause.OUTAGE, "the service was down"))
+    entry = assess_account(unwatched, Shares(deleted=0.0))
+    (part,) = entry.missing
     assert (part.cause, part.likely, part.low <= 10 <= (part.high or 0)) == (Cause.OUTAGE, 10, True)
-    assert (verdict.low, verdict.likely) == (0, 10)
+    assert (entry.low, entry.likely) == (0, 10)
 
 
 def test_a_stretch_of_days_is_known_better_than_one_of_an_hour() -> None:
-    rate = Rate(2400, timedelta(days=10))
-    hour, days = (missed(rate, Cause.OUTAGE, "", NOW, NOW + span) for span in (HOUR, timedelta(days=16)))
+    hours = MICROS_PER_HOUR
+    hour, days = (estimate(2400, 240 * hours, Cause.OUTAGE, "", AT, AT + span) for span in (hours, 16 * 24 * hours))
     assert (hour.likely, days.likely) == (10, 3840)
     assert (hour.high or 0) / hour.likely > 2 * (days.high or 0) / days.likely
-    assert missed(Rate(0, timedelta(0)), Cause.OUTAGE, "", NOW, NOW + HOUR).high is None
+    assert estimate(0, 0, Cause.OUTAGE, "", AT, AT + hours).high is None
 
 
 async def test_what_is_missing_is_laid_to_the_days_it_was_written_on() -> None:
@@ -199,15 +201,8 @@ def test_what_is_told_twice_is_counted_once() -> None:
     assert (total.entries, total.captured, total.deleted, total.likely, total.causes["budget"]) == (1, 5, 1, 2, 2)
 
 
-def test_an_account_was_told_of_once_for_each_kind_of_item() -> None:
-    told = Told()
-    accounts = [("posts", 7, "a"), ("posts", 8, "b"), ("followers", 7, "a"), ("posts", 1_000_000, "c"), ("posts", None, "d")]
-    assert [told.again(*each) for each in accounts] == [False] * 5
-    assert [told.again(*each) for each in accounts] == [True] * 5
-    assert not told.again("posts", 6, "e")
-
-
-def test_what_a_server_does_not_offer_is_a_matter_of_reach_and_not_unknown() -> None:
-    not_offered = Failure("not_offered", "404 Not implemented").to_json()
-    assert given_up(not_offered) == (Cause.REACH, "not offered by the server: 404 Not implemented")
-    assert given_up(Failure("unreadable", "404").to_json()) == (Cause.UNKNOWN, "given up: unreadable (404)")
+def test_why_waiting_not_offered_is_reach_and_other_failures_unknown() -> None:
+    failures = Failure("not_offered", "404 Not implemented"), Failure("unreadable", "404")
+    not_offered, unreadable = (task(state="failed", failure=failure.to_json()) for failure in failures)
+    assert not_offered.why_waiting(QUEUE) == (Cause.REACH, "not offered by the server: 404 Not implemented")
+    assert unreadable.why_waiting(QUEUE) == (Cause.UNKNOWN, "given up: unreadable (404)")

@@ -11,11 +11,9 @@ from msgspec import Struct
 
 from bowerbird.clock import from_micros
 from bowerbird.evaluate.flavours.listing import Listing
-from bowerbird.model import Facet
 from bowerbird.ports import Database
 from bowerbird.ports import Row as StoredRow
-from bowerbird.providers import provider
-from bowerbird.reports.completeness import Cause, completeness_lines
+from bowerbird.reports.completeness import Cause, read_entries
 from bowerbird.simulated.service import SimulatedService
 from bowerbird.simulated.world.posts.rows import REPLY, REPOST, Row
 from bowerbird.simulated.world.posts.tags import NO_TAG
@@ -90,16 +88,11 @@ def _keys(row: StoredRow) -> set[str]:
     return {row["id"], row["id"].partition(":")[2]} if row["key"] is None else {row["key"]}
 
 
-def _facet(name: str, facet: str) -> Facet | None:
-    return provider(name).facets.get(facet)
-
-
 async def _accounted(database: Database, keys: Mapping[str, str]) -> dict[str, int]:
     told: dict[str, int] = defaultdict(int)
-    for view in ("user", "query"):
-        async for entry in completeness_lines(database, _facet, view):
-            parts = [part for part in entry.missing if part.cause not in _NO_EXCUSE]
-            told[keys.get(entry.subject, entry.subject)] += sum(_MANY if part.high is None else part.high for part in parts)
+    async for _, entry in read_entries(database, ("user", "query")):
+        parts = [part for part in entry.missing if part.cause not in _NO_EXCUSE]
+        told[keys.get(entry.subject, entry.subject)] += sum(_MANY if part.high is None else part.high for part in parts)
     async with database.reading() as tx:
         for row in await tx.fetch("select distinct target from shortfalls"):
             told[row["target"]] += _MANY

@@ -15,8 +15,7 @@ from bowerbird.export.card.blocks import Block, Bullets, Code, Listing, Paragrap
 from bowerbird.flows.consent import consent_words
 from bowerbird.flows.files.sections.card_words import CardWords
 from bowerbird.reports.audits import Audited
-from bowerbird.reports.completeness import Cause, Total
-from bowerbird.reports.completeness.entries import CAUSE_WORDS
+from bowerbird.reports.completeness import CAUSE_WORDS, Cause, Total
 from bowerbird.reports.counting.counts import Count
 from bowerbird.reports.dataset.biases import known_biases
 from bowerbird.reports.dataset.facts import CrawlFacts, DatasetFacts

@@ -14,7 +14,7 @@ from bowerbird.flows.consent import Consent
 from bowerbird.flows.files.sections.card_words import CardWords
 from bowerbird.ports import Database, Transaction
 from bowerbird.reports.audits import Audited, latest_audits
-from bowerbird.reports.completeness import VIEWS, Entry, Facets, Total, read_views
+from bowerbird.reports.completeness import Entry, Total, read_completeness
 from bowerbird.reports.counting.counts import Count, Counter
 from bowerbird.reports.reader import Reader
 from bowerbird.reports.status.left_out import NotAsked, read_left_out
@@ -111,9 +111,9 @@ class DatasetFacts(Struct, frozen=True, kw_only=True):
         return (min(each.created_at for each in reports), max(each.updated_at for each in reports)) if reports else None
 
 
-async def read_facts(database: Database, facets: Facets, now: datetime) -> DatasetFacts:
+async def read_facts(database: Database, now: datetime) -> DatasetFacts:
     """Reads a store that stands still (`one_moment`)."""
-    sums = await read_views(database, facets, VIEWS)
+    completeness = await read_completeness(database)
     summary = await Reader(database).summary()
     async with database.reading() as tx:
         kinds, languages = await _composition(tx, database)
@@ -131,8 +131,8 @@ async def read_facts(database: Database, facets: Facets, now: datetime) -> Datas
             streams=await read_streams(tx),
             outages={str(row["service"]): int(row["n"]) for row in await tx.fetch(_OUTAGES)},
             left_out=tuple(await read_left_out(tx)),
-            totals={view: each.totals for view, each in sums.items() if each.totals},
-            days=tuple(sums["day"].days),
+            totals={view: each.totals for view, each in completeness.items() if each.totals},
+            days=tuple(completeness["day"].lines),
             opted_out=int((await tx.fetch_one(_OPTED_OUT) or {"n": 0})["n"]),
             requests=sum(each.done_at is not None for each in await read_requests(tx)),
             audits=tuple(await latest_audits(tx)),

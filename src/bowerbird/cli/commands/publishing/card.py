@@ -25,7 +25,6 @@ from bowerbird.export.plots.canvas import Canvas, is_installed
 from bowerbird.flows.files.crawl_file import read_crawl_file
 from bowerbird.flows.files.sections.card_words import CardWords
 from bowerbird.ports import Database
-from bowerbird.reports.completeness.facets import facet_of
 from bowerbird.reports.dataset.facts import DatasetFacts, read_facts
 from bowerbird.reports.figures.distributions import read_activity
 from bowerbird.reports.figures.volumes import fitting_unit, read_rhythm, read_volumes
@@ -83,7 +82,7 @@ def command(
 async def _read(place: NamedStore) -> tuple[DatasetFacts, dict[str, Canvas]]:
     clock = RealClock()
     async with read_store(place, clock) as database:
-        facts = await read_facts(database, facet_of, clock.now())
+        facts = await read_facts(database, clock.now())
         return facts, await _drawn(database, facts) if is_installed() else {}
 
 

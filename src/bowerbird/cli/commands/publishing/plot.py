@@ -22,8 +22,7 @@ from bowerbird.export.plots.canvas import Canvas, check_name
 from bowerbird.export.plots.keyword_drawings import draw_keywords
 from bowerbird.ports import Clock, Database
 from bowerbird.reports.blocks.moments import end_moment, moment
-from bowerbird.reports.completeness import completeness_lines
-from bowerbird.reports.completeness.facets import facet_of
+from bowerbird.reports.completeness import read_completeness
 from bowerbird.reports.counting.by_time import Unit
 from bowerbird.reports.figures.delays import read_repost_delays, read_silence
 from bowerbird.reports.figures.distributions import read_activity, read_degrees
@@ -190,7 +189,7 @@ async def _keywords(database: Database, clock: Clock, wanted: Wanted) -> Drawn:
 
 
 async def _completeness(database: Database, clock: Clock, wanted: Wanted) -> Drawn:
-    days = [entry async for entry in completeness_lines(database, facet_of, "day")]
+    days = (await read_completeness(database, ("day",)))["day"].lines
     return drawings.draw_completeness(days, wanted.note), msgspec.to_builtins(days)
 
 
