@@ -8,7 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from bowerbird.crawl.process.endings import GIVEN_UP, NOTHING_LEFT
+from bowerbird.crawl.process.endings import LIMIT_REACHED, NOTHING_LEFT, SOME_GIVEN_UP
+from bowerbird.errors import Failure
 from bowerbird.model import CrawlState
 from bowerbird.reports.rerun import RerunCommand, is_complete
 
@@ -36,15 +37,15 @@ def test_stored_command_has_absolute_paths_and_reads_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "reason", "expected"),
+    ("state", "code", "expected"),
     [
         (CrawlState.FINISHED, NOTHING_LEFT, True),
-        (CrawlState.FINISHED, f"{NOTHING_LEFT}; 3 targets {GIVEN_UP}", False),
-        (CrawlState.FINISHED, "5 calls reached", False),
-        (CrawlState.STOPPED, "asked to stop", False),
-        (CrawlState.FAILED, "the token is refused", False),
+        (CrawlState.FINISHED, SOME_GIVEN_UP, False),
+        (CrawlState.FINISHED, LIMIT_REACHED, False),
+        (CrawlState.STOPPED, "stopped", False),
+        (CrawlState.FAILED, "credential_refused", False),
         (CrawlState.RUNNING, None, False),
     ],
 )
-def test_crawl_is_complete_only_if_nothing_is_left(state: CrawlState, reason: str | None, expected: bool) -> None:
-    assert is_complete(state, reason) is expected
+def test_crawl_is_complete_only_if_nothing_is_left(state: CrawlState, code: str | None, expected: bool) -> None:
+    assert is_complete(state, None if code is None else Failure(code, "a reason")) is expected
