@@ -61,7 +61,6 @@ from bowerbird.transport.serving import Listening, serving
 AT_ONCE = 8
 _BATCH = 4
 """Calls that a worker gets and puts at once where batches are measured, as a real worker does."""
-_TURNS = 2
 _PATIENCE = 120
 """Seconds after which somebody who gets nothing gives up."""
 _WARM = 24
@@ -266,11 +265,11 @@ class Bench(Struct, frozen=True):
         return sum(sum(each.cpu_times()[:4]) if each is postmaster else sum(each.cpu_times()[:2]) for each in everyone)
 
 
-async def measure(source: Served, recording: Recording, pairs: int) -> dict[str, Any]:
+async def measure(source: Served, recording: Recording, pairs: int, turns: int) -> dict[str, Any]:
     with run_postgres(_HURRY) as server:
         bench = Bench(server, recording, _crawl_file(source), pairs)
         runs: dict[str, list[Run]] = {"ours": [], "bare": [], "batches": []}
-        for turn in range(_TURNS):
+        for turn in range(turns):
             for kind, done in runs.items():
                 done.append(await bench.measured(kind, turn))
                 _tell(kind, done[-1])
@@ -309,10 +308,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="only the last line matters to a machine: one JSON object")
     parser.add_argument("--pairs", type=int, default=160)
+    parser.add_argument("--turns", type=int, default=2)
     options = parser.parse_args()
-    pages = options.pairs * 2
+    # Each turn begins anew; workers that are in the middle of a batch when the last pair is counted put it all the same.
+    pages = max(options.pairs * 2, options.pairs + _WARM + AT_ONCE * _BATCH)
     with served("mastodon", pages) as source:
-        print(msgspec.json.encode(asyncio.run(measure(source, record("mastodon", pages), options.pairs))).decode())
+        print(msgspec.json.encode(asyncio.run(measure(source, record("mastodon", pages), options.pairs, options.turns))).decode())
 
 
 if __name__ == "__main__":

@@ -41,33 +41,55 @@ from bowerbird.settings import load_settings
 WATCHERS = 20
 CRAWLED = "bench"
 """The crawl that is watched."""
-_USER = f"{SERVICE.base}/users/{handle_of(CHOSEN)}"
-_POST = f"{_USER}/statuses/{CHOSEN * POSTS_EACH + 3}"
 _CRAWL = "large"
-_FILLED = {
-    "id": (_USER, _POST),
-    "user": (_USER,),
-    "post": (_POST,),
-    "name": (_CRAWL, "posts", "flood"),
-    "crawl": (_CRAWL,),
-    "said": ("yes",),
-    "which": ("undecided",),
-}
-_ASKED = {"/figures/around/ties": f"?account={quote(_USER, safe='')}"}
-"""Routes that say nothing unless they are asked about something."""
-_OTHERWISE = (_CRAWL, _USER, _POST, "posts", "users", "1")
 _NO_PAGES = re.compile(r"^/(assets|live|enter|login|logout|favicon)|\.(csv|jsonl|gexf|xlsx)$")
 _LIVE = re.compile(r'data-live="([^"]+)"')
 _WATCHED = ("/", "/crawls", f"/crawls/{CRAWLED}", "/work", "/machine", "/steering")
 _PART = re.compile(r"\{(\w+)(?::\w+)?\}")
-_SEARCHES = {
-    "a common word": "/data/posts?q=something",
-    "a word that nobody used": "/data/posts?q=zzzz",
-    "an author": f"/data/posts?user=@{handle_of(CHOSEN)}",
-    "sorted by likes": "/data/posts?sort=likes",
-    "users sorted by followers": "/data/users?sort=followers",
-    "whom everybody follows": f"/data/relations?followed=@{handle_of(CHOSEN)}",
-}
+
+
+class Known(Struct, frozen=True):
+    """An account of the store, with which addresses are filled."""
+
+    number: int
+
+    @property
+    def user(self) -> str:
+        return f"{SERVICE.base}/users/{handle_of(self.number)}"
+
+    @property
+    def post(self) -> str:
+        return f"{self.user}/statuses/{self.number * POSTS_EACH + 3}"
+
+    def addresses(self, route: str) -> Iterator[str]:
+        """Yield the addresses that a route may stand for, filled with what the store has."""
+        filled = {
+            "id": (self.user, self.post),
+            "user": (self.user,),
+            "post": (self.post,),
+            "name": (_CRAWL, "posts", "flood"),
+            "crawl": (_CRAWL,),
+            "said": ("yes",),
+            "which": ("undecided",),
+        }
+        otherwise = (_CRAWL, self.user, self.post, "posts", "users", "1")
+        # This route answers only a question about an account.
+        question = f"?account={quote(self.user, safe='')}" if route == "/figures/around/ties" else ""
+        for values in product(*(filled.get(name, otherwise) for name in _PART.findall(route))):
+            parts = iter(values)
+            yield _PART.sub(lambda _: quote(next(parts), safe=""), route) + question  # noqa: B023 - used at once
+
+    def searches(self) -> dict[str, str]:
+        """Return the addresses of searches by name."""
+        handle = handle_of(self.number)
+        return {
+            "a common word": "/data/posts?q=something",
+            "a word that nobody used": "/data/posts?q=zzzz",
+            "an author": f"/data/posts?user=@{handle}",
+            "sorted by likes": "/data/posts?sort=likes",
+            "users sorted by followers": "/data/users?sort=followers",
+            "whom everybody follows": f"/data/relations?followed=@{handle}",
+        }
 
 
 class Measured(Struct, frozen=True, kw_only=True):
@@ -86,22 +108,14 @@ class Taken(NamedTuple):
     processor: float
 
 
-def addresses(route: str) -> Iterator[str]:
-    """The addresses that a route may stand for, filled with what the store has."""
-    names = _PART.findall(route)
-    for values in product(*(_FILLED.get(name, _OTHERWISE) for name in names)):
-        filled = iter(values)
-        yield _PART.sub(lambda _: quote(next(filled), safe=""), route) + _ASKED.get(route, "")  # noqa: B023 - used at once
-
-
-def reachable(where: Shown, browser: Browser) -> tuple[list[str], list[str]]:
+def reachable(where: Shown, browser: Browser, known: Known) -> tuple[list[str], list[str]]:
     """One address of each page that answers, and the routes of which none does."""
     found: list[str] = []
     unreached: list[str] = []
     for route in where.routes:
         if _NO_PAGES.search(route):
             continue
-        statuses = {address: browser.get(address).status for address in addresses(route)}
+        statuses = {address: browser.get(address).status for address in known.addresses(route)}
         good = [address for address, status in statuses.items() if status == 200]
         if good:
             found.append(good[0])
@@ -148,20 +162,20 @@ def _late(times: Sequence[Taken]) -> Taken:
     return Taken(statistics.quantiles(clock, n=20)[-1], statistics.quantiles(processor, n=20)[-1])
 
 
-def pages_of(store: Path, rounds: int) -> dict[str, Any]:
+def pages_of(store: Path, rounds: int, known: Known) -> dict[str, Any]:
     """All pages over a large store."""
     with shown(str(store)) as where:
         browser = Browser(where)
-        pages, unreached = reachable(where, browser)
+        pages, unreached = reachable(where, browser, known)
         base, told = measured(browser, pages, rounds)
-        _, searches = measured(browser, list(_SEARCHES.values()), max(rounds // 4, 3))
+        _, searches = measured(browser, list(known.searches().values()), max(rounds // 4, 3))
     worst = max(told, key=lambda page: told[page].ratio)
     print(f"an empty page: {base:.2f} ms at the 95th percentile", flush=True)
     for page, each in sorted(told.items(), key=lambda pair: -pair[1].processor_ratio):
         _tell(each, page)
     for route in unreached:
         print(f"  nothing of this in the store: {route}", flush=True)
-    names = {address: name for name, address in _SEARCHES.items()}
+    names = {address: name for name, address in known.searches().items()}
     for page, each in searches.items():
         _tell(each, f"search: {names[page]}")
     return {
@@ -253,15 +267,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="only the last line matters to a machine: one JSON object")
     parser.add_argument("--posts", type=int, default=1_000_000, help="of the store; 0 leaves the pages out")
-    parser.add_argument("--rounds", type=int, default=40, help="how often each page is asked for")
+    parser.add_argument("--rounds", type=int, default=40, help="how often each page is asked for, at least twice")
     parser.add_argument("--pages", type=int, default=1_000, help="of the crawl that is watched; 0 leaves it out")
     parser.add_argument("--crawls", type=int, default=3, help="how often it runs with and without watchers")
     parser.add_argument("--folder", type=Path, help="where stores are kept; default: the cache folder")
     options = parser.parse_args()
+    if options.rounds < 2:
+        parser.error("--rounds: a percentile needs two rounds at least")
     folder = options.folder or load_settings().cache_folder / "benchmarks"
     figures: dict[str, Any] = {}
     if options.posts:
-        figures |= pages_of(large_store(options.posts, folder), options.rounds)
+        # In a store too small for the usual account, the last one.
+        known = Known(min(CHOSEN, max(0, options.posts // POSTS_EACH - 1)))
+        figures |= pages_of(large_store(options.posts, folder), options.rounds, known)
     if options.pages:
         figures |= kept(options.pages, options.crawls)
     print(msgspec.json.encode(figures).decode())

@@ -43,13 +43,15 @@ def tally(data: Data, texts: Iterable[str]) -> Tally:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder with recorded events and ordinary posts")
+    parser.add_argument("--posts", type=int, nargs="+", default=list(EVENT_POSTS), help="posts of the event in a window")
+    parser.add_argument("--ratios", type=int, nargs="+", default=list(RATIOS), help="unrelated posts for each of them")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     data, random = read_data(arguments.data), Random(arguments.seed)
     by_ratio = {}
-    for ratio in RATIOS:
-        windows = list(product(data.recordings.values(), EVENT_POSTS, (True, False)))
+    for ratio in arguments.ratios:
+        windows = list(product(data.recordings.values(), arguments.posts, (True, False)))
         hits = sum(is_hit(data, recording, count, ratio, has_others, random) for recording, count, has_others in windows)
         by_ratio[ratio] = round(hits / len(windows), 4)
         if not arguments.json:

@@ -5,6 +5,8 @@ text, cursor. Named references on the same bytes: Mastodon.py's own way from bod
 `PaginatableList[Status]`, as its client runs it after each request) and the atproto SDK's (`pydantic_core.from_json`, then
 `get_or_create` of the response model). Pages are timelines of the simulated services, 40 posts each on Mastodon and 100 on
 Bluesky; an item is a post listed on a page. Turns alternate and medians are compared: a busy machine slows both.
+
+`--without-references` measures ours alone, where the packages of `requirements/benchmarks.txt` are not installed.
 """
 
 from __future__ import annotations
@@ -117,11 +119,13 @@ def seconds(turn: Callable[[], None], least: float) -> float:
     return passed / turns
 
 
-def compared(network: str, rounds: int, least: float) -> dict[str, Any]:
-    """Both on the same pages, in alternating rounds."""
+def compared(network: str, rounds: int, least: float, *, has_reference: bool = True) -> dict[str, Any]:
+    """Both on the same pages, in alternating rounds; without a reference ours alone."""
     recorded = pages(network)
     items = sum(page.items for page in recorded)
-    contenders = {"ours": ours(network, recorded), "reference": theirs(network, recorded)}
+    contenders = {"ours": ours(network, recorded)}
+    if has_reference:
+        contenders["reference"] = theirs(network, recorded)
     for turn in contenders.values():
         turn()
     taken: dict[str, list[float]] = {name: [] for name in contenders}
@@ -130,12 +134,16 @@ def compared(network: str, rounds: int, least: float) -> dict[str, Any]:
         for name, turn in contenders.items():
             taken[name].append(seconds(turn, least))
     rates = {name: items / statistics.median(values) for name, values in taken.items()}
-    library = {"mastodon": "Mastodon.py", "bluesky": "atproto"}[network]
-    return {
+    figures = {
         "pages": len(recorded),
         "items": items,
         "bytes": sum(len(page.answer.body) for page in recorded),
         "items_per_second": round(rates["ours"]),
+    }
+    if not has_reference:
+        return figures
+    library = {"mastodon": "Mastodon.py", "bluesky": "atproto"}[network]
+    return figures | {
         "reference": f"{library} {version(library)}",
         "reference_items_per_second": round(rates["reference"]),
         "ratio": round(rates["ours"] / rates["reference"], 2),
@@ -148,8 +156,12 @@ def main() -> int:
     arguments.add_argument("--json", action="store_true", help="print one JSON object as the last line")
     arguments.add_argument("--rounds", type=int, default=7)
     arguments.add_argument("--seconds", type=float, default=0.5, help="processor time of each contender in each round")
+    arguments.add_argument("--without-references", action="store_true", help="measure ours alone")
     chosen = arguments.parse_args()
     figures: dict[str, Any] = {}
+    if chosen.without_references:
+        print(json.dumps({name: compared(name, chosen.rounds, chosen.seconds, has_reference=False) for name in WANTED}))
+        return 0
     for network in WANTED:
         try:
             figures[network] = compared(network, chosen.rounds, chosen.seconds)
