@@ -233,6 +233,16 @@ def test_keyword_reference_writes_a_table_of_words(folder: Path, data: Path) -> 
     assert "the" not in frequencies
 
 
+def test_baseline_lists_the_chosen_commands() -> None:
+    done = run("baseline", "--list", "benchmarks.walk", "benchmarks.parse")
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert [line.split()[0] for line in done.stdout.splitlines()] == [
+        "benchmarks.walk",
+        "benchmarks.parse",
+    ]
+    assert run("baseline", "--list", "benchmarks.none").returncode == 2
+
+
 def test_baseline_measures_a_command_once(folder: Path) -> None:
     command = baseline.Command("parse", f"python -m benchmarks.parse {SHORT['parse'].arguments}")
     file = folder / "2026-01-05.json"
