@@ -104,41 +104,49 @@ COMMANDS = (
     Command("benchmarks.start", "python -m benchmarks.start --json"),
     Command(
         "benchmarks.frontier",
-        "python -m benchmarks.frontier --sizes 10000,300000 --postgres 100000 --calls 1000 --json",
+        "python -m benchmarks.frontier --sizes 10000,200000 --postgres 20000 --calls 500 --json",
         shortened=True,
     ),
     Command(
         "benchmarks.policies",
-        "python -m benchmarks.policies --users 200000 --json",
+        "python -m benchmarks.policies --users 50000 --json",
         shortened=True,
     ),
     Command("benchmarks.keywords", "python -m benchmarks.keywords --json"),
-    Command("benchmarks.fleet", "python -m benchmarks.fleet --json"),
-    Command("benchmarks.coordinator", "python -m benchmarks.coordinator --json"),
+    Command(
+        "benchmarks.fleet",
+        "python -m benchmarks.fleet --pages 120 --processes 1 4 --json",
+        shortened=True,
+    ),
+    Command(
+        "benchmarks.coordinator",
+        "python -m benchmarks.coordinator --pairs 80 --json",
+        shortened=True,
+    ),
     Command(
         "benchmarks.export",
-        "python -m benchmarks.export --sizes 20000,100000 --times 3 --json",
+        "python -m benchmarks.export --sizes 20000,60000 --times 3 --json",
         shortened=True,
     ),
     Command(
         "benchmarks.everyday",
-        "python -m benchmarks.everyday --posts 2000 --json",
+        "python -m benchmarks.everyday --posts 1000 --json",
         shortened=True,
     ),
     Command(
         "benchmarks.reports",
-        "python -m benchmarks.reports --sizes 20000,100000 --json",
+        "python -m benchmarks.reports --sizes 20000,60000 --json",
         shortened=True,
     ),
     Command(
         "benchmarks.dashboard",
-        "python -m benchmarks.dashboard --posts 100000 --rounds 20 --pages 300 --json",
+        "python -m benchmarks.dashboard --posts 60000 --rounds 10 --pages 200 --json",
         shortened=True,
     ),
-    Command("evaluate.quota", "bowerbird evaluate quota --hours 6 --json", shortened=True),
+    Command("evaluate.quota", "bowerbird evaluate quota --hours 3 --json", shortened=True),
     Command(
         "evaluate.crash",
-        "bowerbird evaluate crash --kills 10 --postgres-kills 4 --json",
+        "bowerbird evaluate crash --kills 6 --postgres-kills 2 --json",
         shortened=True,
     ),
     Command(
@@ -146,7 +154,7 @@ COMMANDS = (
         "bowerbird evaluate fleet --workers 4 --kills 4 --json",
         shortened=True,
     ),
-    Command("evaluate.stream", "bowerbird evaluate stream --cuts 10 --json", shortened=True),
+    Command("evaluate.stream", "bowerbird evaluate stream --cuts 5 --json", shortened=True),
     Command("evaluate.money", "bowerbird evaluate money --only timelines --json", shortened=True),
     Command("evaluate.forget", "bowerbird evaluate forget --only mastodon --json", shortened=True),
     Command(
@@ -161,18 +169,18 @@ COMMANDS = (
     ),
     Command(
         "evaluate.sampling",
-        "bowerbird evaluate sampling --runs 8 --calls 300 --accounts 1500 --json",
+        "bowerbird evaluate sampling --runs 4 --calls 200 --accounts 1000 --json",
         shortened=True,
     ),
     Command("evaluate.plan", "bowerbird evaluate plan --scale 0.1 --json", shortened=True),
     Command(
         "evaluate.coverage",
-        "bowerbird evaluate coverage --accounts 300 --days 3 --fast --json",
+        "bowerbird evaluate coverage --accounts 300 --days 2 --fast --json",
         shortened=True,
     ),
     Command(
         "evaluate.community",
-        "bowerbird evaluate community --accounts 1500 --seeds 51 --days 1 --json",
+        "bowerbird evaluate community --accounts 600 --seeds 21 --days 0.5 --json",
         shortened=True,
     ),
     Command(
