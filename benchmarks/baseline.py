@@ -104,12 +104,12 @@ COMMANDS = (
     Command("benchmarks.start", "python -m benchmarks.start --json"),
     Command(
         "benchmarks.frontier",
-        "python -m benchmarks.frontier --sizes 10000,200000 --postgres 20000 --calls 500 --json",
+        "python -m benchmarks.frontier --sizes 10000,200000 --postgres 20000 --calls 60 --json",
         shortened=True,
     ),
     Command(
         "benchmarks.policies",
-        "python -m benchmarks.policies --users 50000 --json",
+        "python -m benchmarks.policies --users 50000 --calls 40 --json",
         shortened=True,
     ),
     Command("benchmarks.keywords", "python -m benchmarks.keywords --json"),
