@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from bowerbird.keywords.keyword_set import replace_seeds
 from bowerbird.keywords.methods import make_method
 from bowerbird.keywords.values import HISTORY, SPAN_FRAMES, Frame, Post, Settings, State
 from bowerbird.model.terms import Matcher, read_text
@@ -74,8 +75,12 @@ def make_frame(collected: Sequence[Post], background: Sequence[Post], volume: in
 
 def warm_up(frame: Frame) -> State:
     """Return the state after a first frame: some keywords, and a fitted regression."""
-    burst = make_method("burst")
-    return burst.decide(burst.begin((SEED_TERM,), SETTINGS), frame, SETTINGS).state
+    return make_method("burst")(begin(), frame, SETTINGS).state
+
+
+def begin() -> State:
+    """Return the state before the first frame: the seed alone."""
+    return replace_seeds(State(), (SEED_TERM,), SETTINGS)
 
 
 def measure_least(runs: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
@@ -94,14 +99,13 @@ def measure_network(posts: int, rounds: int) -> dict[str, Any]:
     texts = write_posts(posts, EVENT_SHARE)
     background = read_posts(texts[: round(posts * BACKGROUND_SHARE)])[-HISTORY:]
     burst = make_method("burst")
-    begun = burst.begin((SEED_TERM,), SETTINGS)
-    state = warm_up(make_frame(match_posts(texts, begun), background, posts))
+    state = warm_up(make_frame(match_posts(texts, begin()), background, posts))
     frame = make_frame(match_posts(texts, state), background, posts)
     spent = measure_least(
         {
             "reading": lambda: read_posts(texts),
             "matching": lambda: match_posts(texts, state),
-            "decision": lambda: burst.decide(state, frame, SETTINGS),
+            "decision": lambda: burst(state, frame, SETTINGS),
         },
         rounds,
     )
@@ -118,7 +122,7 @@ def measure_collected(posts: int, rounds: int) -> dict[str, Any]:
     frame = make_frame(read_posts(write_posts(posts, 1.0, seed=3)), background, 10 * posts)
     state = warm_up(frame)
     burst = make_method("burst")
-    spent = measure_least({"decision": lambda: burst.decide(state, frame, SETTINGS)}, rounds)
+    spent = measure_least({"decision": lambda: burst(state, frame, SETTINGS)}, rounds)
     return {"decision": round(spent["decision"], 3), "memory": len(state.memory)}
 
 
@@ -131,10 +135,12 @@ def measure_keywords(networks: Sequence[int] = NETWORKS, collected: Sequence[int
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--networks", type=int, nargs="+", default=list(NETWORKS), help="posts of a frame of each network")
+    parser.add_argument("--collected", type=int, nargs="+", default=list(COLLECTED), help="collected posts of each frame")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    figures = measure_keywords(rounds=options.rounds)
+    figures = measure_keywords(options.networks, options.collected, options.rounds)
     if options.json:
         print(msgspec.json.encode(figures).decode())
     else:
