@@ -57,7 +57,8 @@ class Entry(Struct, frozen=True):
     shortened: bool
     exit_code: int
     seconds: float
-    processor_seconds: float
+    processor_seconds: float | None
+    """None: the command was not run by this script."""
     load_average: tuple[float, float]
     """Of the last minute, before and after the run."""
     measured_at: str

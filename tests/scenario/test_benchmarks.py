@@ -251,6 +251,7 @@ def test_baseline_measures_a_command_once(folder: Path) -> None:
     assert first is not None
     assert [entry.name for entry in first.entries] == ["parse"]
     assert first.entries[0].exit_code == 0
+    assert first.entries[0].processor_seconds is not None
     assert first.entries[0].processor_seconds > 0
     assert set(first.entries[0].figures) == {"mastodon", "bluesky"}
     baseline.run([command], file, "0" * 40)
