@@ -9,18 +9,19 @@ from msgspec import structs
 
 from bowerbird.cli.which import NamedStore
 from bowerbird.ports import Transaction
-from bowerbird.reports.rerun import RerunCommand, is_complete, read_rerun_commands
+from bowerbird.reports.rerun import UNKNOWN, RerunCommand, is_complete, read_rerun_commands
 from bowerbird.reports.status.summary import CrawlReport
 
 
 async def read_continue_commands(tx: Transaction, place: NamedStore, crawls: Iterable[CrawlReport]) -> dict[str, str]:
-    """By crawl, the command that continues it; crawls that are complete are left out."""
+    """By crawl, the command that continues it; without crawls that are complete or were run without a crawl file."""
     stored = await read_rerun_commands(tx)
-    return {
-        crawl.name: _from_here(stored[crawl.name], place, crawl.name).line()
+    commands = {
+        crawl.name: _from_here(stored[crawl.name], place, crawl.name)
         for crawl in crawls
         if not is_complete(crawl.state, crawl.reason)
     }
+    return {crawl: command.line() for crawl, command in commands.items() if command.file != UNKNOWN}
 
 
 def continue_line(command: str) -> str:
