@@ -40,8 +40,7 @@ async def test_a_running_process_goes_on_when_a_column_is_added_to_its_tables(ru
     await newer.close()
     said: list[str] = []
     assert await patiently(lambda: _work(running), RealClock(), lambda why, at: said.append(why)) == 4
-    assert said
-    assert all("has other tables than before" in why for why in said)
+    assert len(said) == 1, "after one failure the tables are looked at again"
     assert await _work(running) == 6
 
 

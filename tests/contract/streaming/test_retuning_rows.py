@@ -11,6 +11,7 @@ from test_streamer import killed, listening
 
 from bowerbird.clock import from_micros
 from bowerbird.crawl.streaming.streamer import OVERLAP, Streamer
+from bowerbird.crawl.streaming.waits import RETUNED, STOPPED
 from bowerbird.errors import UserError
 from bowerbird.model import Ended, Reason, Subscription
 from failures import raises_code
@@ -73,8 +74,8 @@ def test_without_a_cursor_both_connections_are_heard_for_a_moment(database_url: 
         assert await scene.gaps() == []
         calls = await scene.rows("select state, detail from calls order by call")
         assert [(row["state"], row["detail"]) for row in calls] == [
-            ("settled", "asked to hear something else"),
-            ("settled", "asked to stop"),
+            ("settled", RETUNED.reason),
+            ("settled", STOPPED.reason),
         ]
         assert (await scene.stream())["connections"] == 2
         assert scene.tally.trouble == ""

@@ -17,6 +17,7 @@ from bowerbird.clock import from_micros, to_micros
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.streaming.buffer import MOST_BYTES, MOST_MESSAGES, SILENT
 from bowerbird.crawl.streaming.streamer import Streamer
+from bowerbird.crawl.streaming.waits import STOPPED
 from bowerbird.errors import DiskFull
 from bowerbird.model import Facet, Page, Saved, Secret, Service
 from bowerbird.ports import Transaction
@@ -53,7 +54,7 @@ def test_what_is_heard_is_saved_with_its_cursor_and_its_call(database_url: str) 
         assert await scene.posts() == [1, 3, 4]
         call = await scene.row("select * from calls")
         assert (call["state"], call["facet"], call["results"], call["new_items"]) == ("settled", "ticks", 5, 6)
-        assert (call["outcome"], call["detail"], call["status"]) == ("ok", "asked to stop", 101)
+        assert (call["outcome"], call["detail"], call["status"]) == ("ok", STOPPED.reason, 101)
         assert [row["found_by"] for row in await scene.rows("select distinct found_by from posts")] == [call["call"]]
         crawl = await scene.row("select * from crawls")
         assert (crawl["calls"], crawl["items"], crawl["posts"], crawl["users"]) == (1, 6, 4, 2)
