@@ -188,7 +188,7 @@ def location_at(where: str, endpoint: str | None = None) -> MediaLocation:
     if where.startswith("s3://"):
         return BucketLocation(where, endpoint)
     if "://" in where:
-        raise UserError(f"{where} is neither a folder nor s3://BUCKET/FOLDER")
+        raise UserError(f"{where} is neither a folder nor s3://BUCKET/FOLDER", code="invalid_address")
     return FolderLocation(Path(where).expanduser())
 
 

@@ -25,5 +25,7 @@ async def registered_service(tx: Transaction, name: str) -> tuple[int, str, str]
     """Number, network and address of a registered service."""
     row = await tx.fetch_one("select service, network, base from services where name = ?", name)
     if row is None:
-        raise StoreError(f"the service {name!r} is not in the database", "register it before saving its pages")
+        raise StoreError(
+            f"the service {name!r} is not in the database", "register it before saving its pages", code="unknown_name"
+        )
     return int(row["service"]), str(row["network"]), str(row["base"])

@@ -19,6 +19,7 @@ from bowerbird.errors import StoreError
 from bowerbird.flows.files.sections.backup_plan import BackupPlan
 from bowerbird.modules.backups import BackupTaker, Turns
 from bowerbird.ports import Database
+from failures import raises_code
 
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
 NAME = "floods"
@@ -191,8 +192,9 @@ def test_a_worker_that_cannot_take_the_copy_leaves_it_to_another(fleet: Fleet, t
     async def work(database: Database, clock: VirtualClock) -> None:
         (_, first), (_, other) = [await fleet.worker(database, clock, HOUR) for _ in range(2)]
         await clock.sleep_until(clock.now() + HOUR)
-        with pytest.raises(StoreError, match="full is not a folder"):
+        with raises_code(StoreError, "file_unwritable") as caught:
             await fleet.keeper(first, clock, HOUR, "full").run()
+        assert str(tmp_path / "kept" / "full") in caught.value.problem
         task = asyncio.create_task(fleet.keeper(other, clock, HOUR).run())
         await clock.sleep_until(clock.now() + MINUTE)
         task.cancel()

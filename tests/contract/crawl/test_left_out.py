@@ -17,11 +17,12 @@ from small_fediverse import MASTODON_42, PLEROMA, TAKAHE, SmallServer, crawled, 
 from bowerbird import cli
 from bowerbird.app import Crawl
 from bowerbird.clock import RealClock
+from bowerbird.crawl.access.how_to_add import wanting
 from bowerbird.crawl.life import registry
 from bowerbird.db import open_database
-from bowerbird.model import Answer, Outcome
+from bowerbird.model import Answer, Outcome, Service
 from bowerbird.ports import Database, Transaction
-from bowerbird.reports.status.left_out import read_left_out
+from bowerbird.reports.status.left_out import NotAsked, read_left_out
 from bowerbird.simulated.world.hashing import generator
 
 Capsys = pytest.CaptureFixture[str]
@@ -85,15 +86,15 @@ def test_timelines_that_a_guest_may_not_ask_for_are_asked_for_once_there_is_a_to
             _, said = told(capsys, command, file)
             lost = {each["facet"]: each for each in said["left_out"]}
             assert lost["timeline"]["targets"] == 6
-            assert "the token of a user" in lost["timeline"]["why"]
+            assert (lost["timeline"]["code"], lost["timeline"]["why"]) == ("needs_credential", wanted(server, "mastodon"))
             assert f"{ADD} mastodon" in lost["timeline"]["advice"]
         _, said = told(capsys, "completeness", file, "--by", "user")
         assert len(said["user"]["lines"]) == 6
         assert {part["cause"] for line in said["user"]["lines"] for part in line["missing"]} == {"left_out"}
         assert cli.run(["status", file]) == 0
         shown = capsys.readouterr().out
-        assert "timeline of sim: that takes the token of a user" in shown
-        assert "6 targets wait for it" in shown
+        for value in ("timeline", "sim", "6 targets", lost["timeline"]["why"], lost["timeline"]["advice"]):
+            assert value in shown
 
         add_token(server, "mastodon", "user", "mine", monkeypatch, "access_token")
         code, ended = told(capsys, "crawl", file, "--calls", "10", "--quiet")
@@ -104,9 +105,14 @@ def test_timelines_that_a_guest_may_not_ask_for_are_asked_for_once_there_is_a_to
         assert told(capsys, "doctor", file)[0] == 0
 
 
-async def store_left_out(crawl: str | None = None) -> list[tuple[str, int, str]]:
-    async def read(tx: Transaction) -> list[tuple[str, int, str]]:
-        return [(each.facet, each.targets, each.why) for each in await read_left_out(tx, crawl)]
+def wanted(server: Server, provider: str) -> str:
+    """The problem where only the token of a user will do."""
+    return wanting(Service(name="sim", provider=provider, base=server.base), ["user"], ()).problem
+
+
+async def store_left_out(crawl: str | None = None) -> list[NotAsked]:
+    async def read(tx: Transaction) -> list[NotAsked]:
+        return await read_left_out(tx, crawl)
 
     return await of_store("a.db", read)
 
@@ -141,8 +147,10 @@ def test_what_only_a_login_may_search_for_on_bluesky_waits_for_it(monkeypatch: p
         )
         code, ended = told(capsys, "crawl", "a.toml", "--quiet")
         assert (code, ended["state"]) == (0, "finished"), "timelines brought posts"
-        ((facet, waiting, why),) = asyncio.run(store_left_out())
-        assert (facet, "a login" in why) == ("search", True)
+        (lost,) = asyncio.run(store_left_out())
+        waiting = lost.targets
+        assert (lost.facet, lost.code, lost.why) == ("search", "needs_credential", wanted(server, "bluesky"))
+        assert f"{ADD} bluesky" in lost.advice
         assert waiting > 0
         assert told(capsys, "completeness", "a.toml")[1]["left_out"][0]["targets"] == waiting
         _, said = told(capsys, "completeness", "a.toml", "--by", "query")
@@ -182,8 +190,10 @@ def test_on_x_what_an_application_may_not_ask_waits_for_the_token_of_a_user(
         code, ended = told(capsys, "crawl", "a.toml", "--quiet", "--yes")
         assert (code, ended["state"]) == (3, "failed")
         assert f"{ADD} x" in ended["reason"]["advice"]
-        ((facet, waiting, why),) = asyncio.run(store_left_out())
-        assert (facet, waiting, "the token of a user" in why) == ("liked", 3, True)
+        (lost,) = asyncio.run(store_left_out())
+        assert (lost.facet, lost.targets, lost.code) == ("liked", 3, "needs_credential")
+        assert lost.why == wanted(server, "x")
+        assert f"{ADD} x" in lost.advice
 
         add_token(server, "x", "user", "person", monkeypatch, "access_token")
         code, ended = told(capsys, "crawl", "a.toml", "--quiet", "--yes")
@@ -207,7 +217,7 @@ async def test_what_a_server_refused_waits_until_it_offers_it(tmp_path: Path, is
         server.hidden.add("/api/v1/accounts/{id}/statuses")
         async with crawled(server, ONCE, server.accounts(), store=store, most=25) as first:
             assert first.ending.state == "failed", first.ending
-            assert "timeline of small" in first.ending.reason.problem
+            assert all(value in first.ending.reason.problem for value in ("timeline", "small"))
             async with first.database.reading() as tx:
                 (lost,) = await read_left_out(tx)
             assert (lost.facet, lost.targets) == ("timeline", 6), "those that came after the refusal too"

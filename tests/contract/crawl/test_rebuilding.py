@@ -78,7 +78,7 @@ def test_calls_need_not_wait_and_a_kill_costs_nothing(database_url: str) -> None
         task = asyncio.create_task(rebuilder.run(queues))
         await scene.wait(SECOND / 10)
         assert 0 < len(await known(scene)) < AUTHORS / 2
-        assert scene.tally.activity == "rebuilding queues: 0% of the posts listed before"
+        assert "0%" in scene.tally.activity
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task

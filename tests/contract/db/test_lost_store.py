@@ -11,6 +11,7 @@ from bowerbird.clock import RealClock
 from bowerbird.db import open_database
 from bowerbird.db.sqlite.database import SqliteDatabase
 from bowerbird.errors import DiskFull, StoreError
+from failures import raises_code
 
 
 async def opened(path: Path) -> SqliteDatabase:
@@ -29,9 +30,11 @@ async def test_a_file_that_was_deleted_or_replaced_takes_no_further_transaction(
         (tmp_path / "copy.db").replace(path)
     else:
         path.unlink()
-    with pytest.raises(StoreError, match=r"deleted or replaced while it was open.*start again"):
+    with raises_code(StoreError, "file_changed") as caught:
         async with database.transaction() as tx:
             await tx.execute("update residue set is_left = is_left")
+    assert str(path) in caught.value.problem
+    assert "`bowerbird restore`" in caught.value.advice
     await database.close()
 
 
@@ -39,7 +42,8 @@ async def test_a_store_that_can_only_be_read_is_named_as_that(tmp_path: Path) ->
     database = await opened(tmp_path / "crawl.db")
     async with database.transaction() as tx:
         await tx.execute("pragma query_only = on")
-    with pytest.raises(DiskFull, match=r"can only be read. Make it writable again"):
+    with raises_code(DiskFull, "file_unwritable") as caught:
         async with database.transaction() as tx:
             await tx.execute("update residue set is_left = is_left")
+    assert str(tmp_path / "crawl.db") in caught.value.problem
     await database.close()

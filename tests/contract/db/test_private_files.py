@@ -14,6 +14,7 @@ from bowerbird.db import open_database
 from bowerbird.db.files.backup import back_up, restore
 from bowerbird.errors import StoreError
 from bowerbird.modules.media.files import MediaFolder
+from failures import raises_code
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +46,8 @@ async def test_a_database_that_others_could_open_is_closed_to_them_and_the_user_
     with caplog.at_level(logging.WARNING):
         again = await open_database(str(place), RealClock())
     assert set(modes(tmp_path).values()) == {"0o600"}
-    assert "crawl.db could be opened by other users" in caplog.text
+    warned = [record.getMessage() for record in caplog.records if record.name == "bowerbird.db.files.private"]
+    assert any(str(place) in said and "0600" in said for said in warned)
     await again.close()
     await database.close()
 
@@ -73,5 +75,10 @@ async def test_a_store_in_a_folder_that_cannot_be_written_is_told_so(tmp_path: P
     where.write_bytes(b"no database")
     # Who is root may write everywhere but to a file system that is mounted to be read.
     monkeypatch.setattr(os, "access", lambda place, mode: Path(place) != tmp_path)
-    with pytest.raises(StoreError, match="even to read: copy the file to another folder"):
+    with raises_code(StoreError, "database_failed") as unwritable:
         await open_database(str(where), RealClock())
+    monkeypatch.undo()
+    with raises_code(StoreError, "database_failed") as damaged:
+        await open_database(str(where), RealClock())
+    assert str(where) in unwritable.value.problem
+    assert unwritable.value.advice != damaged.value.advice

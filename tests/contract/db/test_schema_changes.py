@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
+import asyncpg
 import pytest
 
 from bowerbird.clock import RealClock
@@ -39,13 +40,11 @@ async def test_a_running_process_goes_on_when_a_column_is_added_to_its_tables(ru
     await newer.close()
     said: list[str] = []
     assert await patiently(lambda: _work(running), RealClock(), lambda why, at: said.append(why)) == 4
-    assert said
-    assert all("has other tables than before" in why for why in said)
+    assert len(said) == 1, "after one failure the tables are looked at again"
     assert await _work(running) == 6
 
 
 async def test_a_statement_that_is_wrong_in_itself_is_not_tried_again(running: Database) -> None:
     async with running.reading() as tx:
-        with pytest.raises(Exception, match="does not exist") as raised:
+        with pytest.raises(asyncpg.UndefinedColumnError):
             await tx.fetch("select nothing from errors")
-    assert type(raised.value).__name__ == "UndefinedColumnError"

@@ -12,6 +12,8 @@ from simulated_server import Server, running
 
 from bowerbird import cli
 from bowerbird.db.addresses import public
+from bowerbird.errors import UserError
+from failures import command_error
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +76,7 @@ def test_what_is_no_address_of_a_database_is_refused_without_being_quoted(
     assert "s3cr" not in capsys.readouterr().err
 
 
-def test_an_unknown_entry_is_named_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["status", "vault:nobody"]) == 2
-    assert "bowerbird credentials add nobody --provider postgresql" in capsys.readouterr().err
+def test_an_unknown_entry_is_named_with_what_to_do() -> None:
+    error = command_error("status", "vault:nobody", code="unknown_credential")
+    assert isinstance(error, UserError)
+    assert "bowerbird credentials add nobody --provider postgresql" in error.advice

@@ -16,12 +16,13 @@ from store_pages import PROFILES, TIMELINE, Crawled, post, user
 
 from bowerbird import cli
 from bowerbird.clock import RealClock
-from bowerbird.errors import UserError
+from bowerbird.errors import BowerbirdError, UserError
 from bowerbird.export.cleaning.exports import Export, Known, Wanted
 from bowerbird.export.jobs.destinations import Folder
 from bowerbird.model import Gone, Outcome, Page, PostKind, Subject
 from bowerbird.store.forgetting.requests import Forgetter, Wish
 from bowerbird.store.forgetting.tombstones import read_tombstones
+from failures import command_error, raises_code
 
 HERS = ["aliceword", "aliceofx", "90000001"]
 FORMATS = ["jsonl", "csv", "parquet"]
@@ -79,9 +80,10 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
     return values
 
 
-def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert cli.run(["forget", *arguments]) == 2
-    return capsys.readouterr().err
+def refused(*arguments: object, code: str) -> BowerbirdError:
+    error = command_error("forget", *arguments, code=code)
+    assert isinstance(error, UserError)
+    return error
 
 
 def manifest_of(out: Path) -> dict[str, Any]:
@@ -92,33 +94,31 @@ def manifest_of(out: Path) -> dict[str, Any]:
 # -- refused -------------------------------------------------------------------------------------------------------------
 
 
-def test_an_export_without_its_manifest_is_refused(after: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "posts.csv").write_text("id\n1\n")
-    assert "posts.csv.manifest.json beside it" in refused(
-        capsys, "--apply-to", str(tmp_path / "posts.csv"), "--store", str(after)
-    )
-    assert "no manifest" in refused(capsys, "--apply-to", str(tmp_path), "--store", str(after))
+def test_an_export_without_its_manifest_is_refused(after: Path, tmp_path: Path) -> None:
+    out = tmp_path / "posts.csv"
+    out.write_text("id\n1\n")
+    error = refused("--apply-to", out, "--store", after, code="file_damaged")
+    assert all(value in error.problem for value in (str(out), "posts.csv.manifest.json"))
+    error = refused("--apply-to", tmp_path, "--store", after, code="file_damaged")
+    assert all(value in error.problem for value in (str(tmp_path), ".manifest.json"))
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "said"),
-    [
-        ("posts.xlsx", {}, "workbook"),
-        ("posts.jsonl", {"raw": True}, "payloads"),
-    ],
-)
+@pytest.mark.parametrize(("name", "options"), [("posts.xlsx", {}), ("posts.jsonl", {"raw": True})])
 async def test_what_cannot_be_changed_row_by_row_is_exported_again(
-    before: Path, after: Path, tmp_path: Path, name: str, options: dict[str, Any], said: str
+    before: Path, after: Path, tmp_path: Path, name: str, options: dict[str, Any]
 ) -> None:
     await _exported(before, "posts", tmp_path / name, **options)
     async with opened(after) as database:
-        with pytest.raises(UserError, match=f"{said}.*export it again"):
-            Export(tmp_path / f"{name}.manifest.json").check(Known(await read_tombstones(database), database, "crawl.db"))
+        known = Known(await read_tombstones(database), database, "crawl.db")
+    with raises_code(UserError, "unsupported") as caught:
+        Export(tmp_path / f"{name}.manifest.json").check(known)
+    assert name in caught.value.problem
+    assert caught.value.advice
 
 
-@pytest.mark.parametrize(("place", "said"), [("s3://bucket/posts", "object store"), ("net.gexf", "graph")])
-def test_object_stores_and_graphs_are_refused(place: str, said: str, after: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert said in refused(capsys, "--apply-to", place, "--store", str(after))
+@pytest.mark.parametrize("place", ["s3://bucket/posts", "net.gexf"])
+def test_object_stores_and_graphs_are_refused(place: str, after: Path) -> None:
+    assert place in refused("--apply-to", place, "--store", after, code="unsupported").problem
 
 
 def test_a_file_that_was_edited_is_left_alone_unless_it_is_wanted(
@@ -128,32 +128,34 @@ def test_a_file_that_was_edited_is_left_alone_unless_it_is_wanted(
     asyncio.run(_exported(before, "posts", out))
     edited = b"".join(out.read_bytes().splitlines(keepends=True)[:-1])
     out.write_bytes(edited)
-    assert "was changed after it was exported" in refused(capsys, "--apply-to", str(out), "--store", str(after))
+    error = refused("--apply-to", out, "--store", after, code="file_changed")
+    assert str(out) in error.problem
+    assert "--yes" in error.advice
     assert out.read_bytes() == edited
     told = run(capsys, "--apply-to", str(out), "--store", str(after), "--yes")
     assert told["rows_removed"] > 0
     assert manifest_of(out)["files"][0]["sha256"] == sha256(out.read_bytes()).hexdigest()
 
 
-def test_where_nothing_can_be_written_nothing_is_changed(
-    before: Path, after: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_where_nothing_can_be_written_nothing_is_changed(before: Path, after: Path, tmp_path: Path) -> None:
     out = tmp_path / "posts.jsonl"
     asyncio.run(_exported(before, "posts", out))
     content = out.read_bytes()
     (tmp_path / "posts.jsonl.manifest.json.part").mkdir()
-    assert "must be writable" in refused(capsys, "--apply-to", str(out), "--store", str(after))
+    assert str(tmp_path) in refused("--apply-to", out, "--store", after, code="file_unwritable").problem
     assert out.read_bytes() == content
 
 
-def test_people_are_forgotten_first_and_exports_gone_through_then(after: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "forget people first" in refused(capsys, "@bob", "--apply-to", "posts.csv", "--store", str(after))
+def test_people_are_forgotten_first_and_exports_gone_through_then(after: Path) -> None:
+    error = refused("@bob", "--apply-to", "posts.csv", "--store", after, code="conflicting_options")
+    assert "--apply-to" in error.problem
 
 
-def test_a_list_that_is_none_is_refused(before: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_list_that_is_none_is_refused(before: Path, tmp_path: Path) -> None:
     asyncio.run(_exported(before, "users", tmp_path / "users.csv"))
     (tmp_path / "names.txt").write_text("@alice\n")
-    assert "--share" in refused(capsys, "--apply-to", str(tmp_path / "users.csv"), "--store", str(tmp_path / "names.txt"))
+    names = tmp_path / "names.txt"
+    assert str(names) in refused("--apply-to", tmp_path / "users.csv", "--store", names, code="file_damaged").problem
 
 
 # -- applied -------------------------------------------------------------------------------------------------------------

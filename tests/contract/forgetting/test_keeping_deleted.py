@@ -24,6 +24,7 @@ from bowerbird.reports.histories.changes import find_history
 from bowerbird.reports.reader import Reader
 from bowerbird.store.absences.forgetting import forget_as_in
 from bowerbird.store.forgetting.requests import Forgetter, Wish
+from failures import raises_code
 
 KEEPS = Consent(deleted="keep", reason="a mandate")
 _JUDGED = "insert into judgements (judge, subject, id, value, reason, strength, confidence, evidence, version, at, call)"
@@ -88,8 +89,10 @@ async def test_exports_and_views_leave_it_out_unless_they_are_told_otherwise(cra
     assert [(row["handle"], row.get("deleted_why")) for row in people] == [("ada", None), ("bob", "suspended")]
     manifest = json.loads((tmp_path / "b.jsonl.manifest.json").read_text())
     assert manifest["options"]["choice"] == {"deleted": True}
-    with pytest.raises(UserError, match="nothing deleted is kept of follows"):
+    with raises_code(UserError, "unsupported") as caught:
         await exported(crawled, tmp_path / "f.jsonl", "follows", deleted=True)
+    assert "follows" in caught.value.problem
+    assert "--deleted" in caught.value.advice
 
 
 async def test_who_looks_through_the_store_sees_that_something_is_gone_and_not_what(crawled: Crawled) -> None:

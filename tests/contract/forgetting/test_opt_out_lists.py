@@ -17,6 +17,7 @@ from bowerbird.ports import Database
 from bowerbird.store import Store
 from bowerbird.store.forgetting.requests import Forgetter, Wish
 from bowerbird.store.forgetting.tombstones import shared_marks
+from failures import raises_code
 
 ALICE, BOB = "did:plc:alicealicealicealicealic", "did:plc:bobbobbobbobbobbobbobbob"
 
@@ -79,8 +80,9 @@ async def test_pictures_of_which_nobody_says_where_they_are_stop_it_before_anyth
 ) -> None:
     async with crawled.database.transaction() as tx:
         await tx.execute(_KEPT)
-    with pytest.raises(UserError, match=r"bowerbird forget .* --media FOLDER"):
+    with raises_code(UserError, "needs_option") as caught:
         await heed_opt_outs(plan(tmp_path, "alice.example"), crawled.database, RealClock())
+    assert f"bowerbird forget {tmp_path / 'not.txt'} --media FOLDER" in caught.value.advice
     assert await crawled.count("users") == 2
     await heed_opt_outs(plan(tmp_path, "alice.example", more='[media]\nfolder = "media"\n'), crawled.database, RealClock())
     assert await crawled.count("users") == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -48,6 +49,7 @@ from bowerbird.reports.keywords.silence import read_silence
 from bowerbird.reports.status.status import read_status
 from bowerbird.store.forgetting.requests import Forgetter
 from bowerbird.store.forgetting.requests import Wish as ForgetWish
+from failures import raises_code
 
 FRAME = timedelta(minutes=5)
 NOW = START + timedelta(minutes=1)
@@ -649,9 +651,9 @@ async def test_failed_method_keeps_its_keywords_and_the_loop_goes_on(stage: Stag
     status = await read_status(stage.database, NOW)
     (error,) = status.summary.errors
     assert error.part == "keywords"
-    assert "skwa failed at the frame" in error.message
-    assert "KeyError" in error.message
-    assert "skwa failed at the frame" in stage.tally.trouble
+    for value in ("skwa", "KeyError"):
+        assert value in error.message
+        assert value in stage.tally.trouble
     assert await stage.values("select term from keywords where method = 1 and until is null") == [("#flood",)]
     assert await stage.values("select distinct method from keyword_candidates") == [(2,)]
     stage.event.methods["skwa"] = skwa
@@ -666,7 +668,7 @@ async def test_state_that_cannot_be_stored_is_not_saved(stage: Stage) -> None:
     await stage.begin("#flood")
     stage.event.methods["skwa"] = fail_to_estimate
     assert await stage.decide()
-    assert "skwa failed at the frame" in stage.tally.trouble
+    assert "skwa" in stage.tally.trouble
     async with stage.database.reading() as tx:
         assert (await rows.read_methods(tx, 1))[0].state.precision is None
 
@@ -705,9 +707,8 @@ async def test_exit_retires_search_and_has_reason(stage: Stage) -> None:
     await stage.hear(said("a #flood #river", "b #flood #river"), stage.filtered)
     for number in range(3):
         await stage.decide(number)
-    assert await stage.values("select term, until_why from keywords where until is not null") == [
-        ("#river", "fewer than 2 posts in each of 2 frames")
-    ]
+    ((term, why),) = await stage.values("select term, until_why from keywords where until is not null")
+    assert (term, re.findall(r"\d+", why)) == ("#river", ["2", "2"]), "posts, and frames"
     assert await stage.values("select target, state from tasks where lane = 1 order by target") == [
         ("flood", "waiting"), ("river", "retired")
     ]  # fmt: skip
@@ -768,12 +769,12 @@ async def test_event_without_posts_is_reported(stage: Stage) -> None:
             (method, *_) = await read_method_counts(tx)
         assert method.silence == told[-1]
     assert told[:2] == ["", ""]
-    assert "No posts received" in told[2]
-    assert "None of 1 posts" in told[3]
+    numbers = [re.findall(r"\d+", each) for each in told[2:]]
+    assert numbers == [["3"], ["1", "3"]], "frames; posts that were heard, and frames"
 
 
 async def test_first_start_needs_a_seed_and_a_restart_does_not(stage: Stage) -> None:
-    with pytest.raises(UserError, match="at least one keyword"):
+    with raises_code(UserError, "no_seeds"):
         await stage.begin()
     await stage.begin("#flood")
     await stage.begin()
@@ -784,9 +785,8 @@ async def test_changed_seeds_enter_and_leave(stage: Stage) -> None:
     await stage.begin("#flood", "#rain")
     await stage.begin("#rain", "#storm")
     assert await stage.values("select distinct term from keywords where until is null order by term") == [("#rain",), ("#storm",)]
-    assert await stage.values("select distinct term, until_why from keywords where until is not null") == [
-        ("#flood", "no longer a seed in the crawl file")
-    ]
+    ((term, why),) = await stage.values("select distinct term, until_why from keywords where until is not null")
+    assert (term, bool(why)) == ("#flood", True)
 
 
 async def test_pinned_seed_stays_when_the_file_drops_it(stage: Stage) -> None:
@@ -802,8 +802,9 @@ async def test_orders_apply_at_once_and_are_recorded(stage: Stage) -> None:
     async with stage.database.transaction() as tx:
         assert await apply_order(tx, 1, "pin", "#River", "ada", NOW) == ["skwa", "baseline"]
         assert await apply_order(tx, 1, "block", "#flood", "ada", NOW) == ["skwa", "baseline"]
-        with pytest.raises(UserError, match="Invalid keyword"):
+        with raises_code(UserError, "invalid") as caught:
             await apply_order(tx, 1, "pin", "!!", "ada", NOW)
+        assert "'!!'" in caught.value.problem
     assert await stage.values("select who, term, said from keyword_orders order by keyword_order") == [
         ("ada", "#river", "pin"), ("ada", "#flood", "block")
     ]  # fmt: skip
@@ -829,7 +830,7 @@ async def test_stream_keeps_its_keywords_if_the_network_would_refuse_the_new_one
     speaks = provider("twitter_v1")
     steering = structs.replace(stage.steering, streams=[(FullTrack(), speaks)])
     (problem,) = await steering.catch_up(NOW)
-    assert "needs at least one of" in problem
+    assert all(value in problem for value in ("filter", "track", "follow"))
 
 
 async def test_probe_is_answered_once_and_cancelled_when_late(stage: Stage) -> None:
@@ -855,9 +856,10 @@ async def test_collection_is_graded_by_labels_of_several_taggers(stage: Stage) -
     await stage.begin("#flood")
     await stage.hear(said("a #flood #river", "b #flood #river", "c #flood #win #win2", "d #river"), stage.filtered)
     await stage.decide()
-    with pytest.raises(UserError, match="No keyword has a label"):
+    with raises_code(UserError, "needs_terminal") as caught:
         async with stage.database.reading() as tx:
             await grade(tx, 1)
+    assert "--labels" in caught.value.advice
     labels = [(term, tagger, label) for term, given in GIVEN.items() for tagger, label in given.items()]
     labels.append(("#floood", "ann", "related"))
     async with stage.database.transaction() as tx:

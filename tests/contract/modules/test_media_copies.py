@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -24,6 +25,7 @@ from bowerbird.flows.files.crawl_file import parse_crawl
 from bowerbird.flows.files.sections.backup_plan import BackupPlan
 from bowerbird.modules.backups import BackupTaker, Turns
 from bowerbird.vocabulary import vocabulary
+from failures import json_error, raises_code
 
 PICTURES = {f"m{number}": f"picture {number}".encode() * 100 for number in range(7)}
 
@@ -157,23 +159,27 @@ async def test_media_go_to_an_object_store_and_come_back(tmp_path: Path, bucket:
     back = tmp_path / "again"
     assert run("restore", str(tmp_path / "b.db"), str(tmp_path / "new.db"), *words, "--media-to", str(back)) == 0
     assert contents(back) == contents(tmp_path / "media")
-    assert run("backup", str(store), str(tmp_path / "b3.db"), "--media", "s3://nowhere/x", "--endpoint", endpoint, *named) == 2
-    assert "cannot" in capfd.readouterr().err
+    nowhere = ("--media", "s3://nowhere/x", "--endpoint", endpoint)
+    assert run("backup", str(store), str(tmp_path / "b3.db"), *nowhere, *named, "--json") == 2
+    error = json_error(capfd.readouterr().err)
+    assert (error.code, "s3://nowhere/x" in error.problem) == ("file_unwritable", True)
 
 
 def test_a_place_that_is_none_is_refused_and_no_path_leaves_the_folder(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="neither a folder nor s3"):
-        location_at("ftp://x/y")
-    with pytest.raises(UserError, match="names no bucket"):
-        location_at("s3://")
-    with pytest.raises(UserError, match="outside"):
+    for place in ("ftp://x/y", "s3://"):
+        with raises_code(UserError, "invalid_address") as caught:
+            location_at(place)
+        assert place in caught.value.problem
+    with raises_code(UserError, "copy_failed") as refused:
         FolderLocation(tmp_path).open("../secret")
+    assert all(value in refused.value.problem for value in ("../secret", str(tmp_path)))
 
 
 async def test_where_nothing_says_where_media_are_the_user_is_asked(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     store = await a_store(tmp_path)
-    assert run("backup", str(store), str(tmp_path / "b.db"), "--media", str(tmp_path / "copy")) == 2
-    assert "--media-from FOLDER" in capfd.readouterr().err
+    assert run("backup", str(store), str(tmp_path / "b.db"), "--media", str(tmp_path / "copy"), "--json") == 2
+    error = json_error(capfd.readouterr().err)
+    assert (error.code, "--media-from FOLDER" in error.advice) == ("needs_option", True)
 
 
 async def test_scheduled_backups_copy_media_too_and_note_what_is_missing(tmp_path: Path) -> None:
@@ -187,7 +193,7 @@ async def test_scheduled_backups_copy_media_too_and_note_what_is_missing(tmp_pat
     assert len([path for path in contents(tmp_path / "copy") if path.endswith(".jpg")]) == 6
     async with database.reading() as tx:
         (noted,) = await tx.fetch("select part, message from errors")
-    assert (noted["part"], noted["message"].startswith("1 files of media are missing")) == ("backup", True)
+    assert (noted["part"], re.findall(r"\d+", noted["message"])) == ("backup", ["1", "0"]), "missing and damaged"
     await database.close()
 
 
@@ -212,14 +218,15 @@ async def test_what_is_forgotten_leaves_the_scheduled_copy_and_what_others_put_t
 
 
 @pytest.mark.parametrize(
-    ("table", "words"),
+    ("table", "code", "line", "value"),
     [
-        ('[backup]\nevery = "1d"\nmedia = "copy"', "add [media]"),
-        ('[media]\n[backup]\nevery = "1d"\nmedia = "ftp://x"', "neither a folder nor an object store"),
+        ('[backup]\nevery = "1d"\nmedia = "copy"', "missing_value", 8, "[media]"),
+        ('[media]\n[backup]\nevery = "1d"\nmedia = "ftp://x"', "invalid_address", 9, "'ftp://x'"),
     ],
 )
-def test_a_wrong_place_for_media_is_refused_with_its_line(table: str, words: str) -> None:
+def test_a_wrong_place_for_media_is_refused_with_its_line(table: str, code: str, line: int, value: str) -> None:
     head = 'flow = "timelines"\nseeds = ["1"]\n[service]\nprovider = "x"\nbase = "https://api.x.com"\n'
-    with pytest.raises(FlowError) as caught:
+    with raises_code(FlowError, code) as caught:
         parse_crawl(head + table, Path("crawl.toml"), vocabulary())
-    assert words in str(caught.value)
+    assert caught.value.line == line
+    assert value in str(caught.value)

@@ -226,7 +226,8 @@ def test_each_trouble_is_told_once_and_what_could_not_be_sent_is_tried_again(dat
         await trouble(scene, "no room on disk 4")
         heard.fails = True
         failed = await scene.runner(Notification(), options={"command": ["tell"]}).by_hand()
-        assert failed.error == "the message could not be sent: nobody is there"
+        assert failed.error is not None
+        assert "nobody is there" in failed.error
         heard.fails = False
         # Its own failure is trouble too.
         assert (await scene.run(Notification(), command=["tell"]))["told"] == 2
@@ -269,13 +270,15 @@ def test_a_budget_nearly_spent_and_the_end_are_told(database_url: str) -> None:
         )
         use = {"webhook": "https://hook.example", "mail": ["ada@example.org"]}
         assert (await scene.run(Notification(), **use))["told"] == 1
-        assert heard.messages[0].startswith("bowerbird: c: 95% of the budget of x is spent")
-        assert heard.messages[1] == "bowerbird: c: 95% of the budget of x is spent"
+        posted, subject = heard.messages
+        assert posted.startswith(subject)
+        assert all(value in subject.split() for value in ("bowerbird:", "c:", "95%", "x"))
         runner = scene.runner(Notification(), options=use)
         ended = runner.part().ended
         assert ended is not None
         await ended(CrawlState.FINISHED, "nothing left")
-        assert heard.messages[-1] == "bowerbird: c: the crawl is over, finished: nothing left"
+        assert heard.messages[-1].startswith("bowerbird: c: ")
+        assert all(value in heard.messages[-1] for value in ("finished", "nothing left"))
 
     played(database_url, play)
 
@@ -284,7 +287,7 @@ def test_a_message_to_nobody_is_refused(database_url: str) -> None:
     async def play(scene: Scene) -> None:
         ran = await scene.runner(Notification()).by_hand()
         assert ran.error is not None
-        assert ran.error.startswith("nobody is to be told; say command, webhook or mail")
+        assert all(key in ran.error for key in ("command", "webhook", "mail", "[modules.notification]"))
 
     played(":memory:", play)
 
@@ -294,9 +297,9 @@ async def test_a_command_gets_the_message_on_its_standard_input(tmp_path: Path) 
     code = f"import sys, pathlib; pathlib.Path({str(target)!r}).write_text(sys.stdin.read())"
     await OutsideMessenger().run([sys.executable, "-c", code], "trouble\n")
     assert target.read_text() == "trouble\n"
-    with pytest.raises(OSError, match="ended with 3: sorry"):
+    with pytest.raises(OSError, match=r"\b3\b.*\bsorry$"):
         await OutsideMessenger().run([sys.executable, "-c", "import sys; print('sorry', file=sys.stderr); sys.exit(3)"], "x")
-    with pytest.raises(OSError, match="'/no/such' cannot be run"):
+    with pytest.raises(OSError, match="'/no/such'"):
         await OutsideMessenger().run(["/no/such"], "x")
 
 
@@ -331,11 +334,13 @@ async def test_a_webhook_gets_json_and_its_address_is_never_told() -> None:
     port = runner.addresses[0][1]
     try:
         await OutsideMessenger().post(f"http://127.0.0.1:{port}/good", {"text": "hello"})
-        with pytest.raises(OSError, match=r"^the webhook at 127.0.0.1 answered 410$"):
+        with pytest.raises(OSError) as refused:
             await OutsideMessenger().post(f"http://127.0.0.1:{port}/secret", {"text": "hello"})
+        assert all(value in str(refused.value) for value in ("127.0.0.1", "410"))
+        assert not any(value in str(refused.value) for value in (str(port), "secret"))
         vault = Kept(f"http://127.0.0.1:{port}/good")
         await OutsideMessenger(vault).post("vault:chat", {"text": "hello"})
-        with pytest.raises(OSError, match="which is not open here"):
+        with pytest.raises(OSError, match="vault:chat"):
             await OutsideMessenger().post("vault:chat", {"text": "hello"})
     finally:
         await runner.cleanup()
@@ -363,7 +368,7 @@ async def test_a_mail_is_handed_to_the_server_and_no_password_goes_unencrypted()
         await OutsideMessenger().mail(f"smtp://127.0.0.1:{port}", ["ada@example.org"], "trouble", "something happened")
         hostile = "re\rfused\u2028by\x85 server\x1c\nBcc: eve@example.org"
         await OutsideMessenger().mail(f"smtp://127.0.0.1:{port}", ["ada@example.org"], hostile, "x\r\n.\r\nMAIL FROM:<eve>")
-        with pytest.raises(OSError, match="did not take the message"):
+        with pytest.raises(OSError, match=r"127\.0\.0\.1.*SMTPException"):
             await OutsideMessenger().mail(f"smtp://bob:pass@127.0.0.1:{port}", ["ada@example.org"], "trouble", "x")
     assert "Subject: trouble" in lines
     assert "something happened" in lines

@@ -286,4 +286,4 @@ def test_a_study_that_cannot_be_read_does_not_have_numbers_made_more_often(
         await keeper.end()
 
     on(database_url, play)
-    assert any("studies of words wait" in record.getMessage() for record in caplog.records)
+    assert any(record.name == "bowerbird.studies.keeper" and "DecodeError" in record.getMessage() for record in caplog.records)

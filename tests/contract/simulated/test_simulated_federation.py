@@ -7,7 +7,6 @@ from functools import cache
 from typing import Any
 
 import msgspec
-import pytest
 from feed_player import opened, play
 
 from bowerbird.errors import UserError
@@ -20,6 +19,7 @@ from bowerbird.simulated.tokens import IssuedTokens
 from bowerbird.simulated.world import World, WorldSettings
 from bowerbird.simulated.world.posts.rows import REPLY, ms_of
 from bowerbird.simulated.world.settings import to_ms
+from failures import raises_code
 
 NOW = datetime(2026, 1, 9, 12, tzinfo=UTC)
 MS = to_ms(NOW)
@@ -178,5 +178,6 @@ def test_local_and_remote_streams_part_the_public_one() -> None:
 
 def test_servers_know_each_other_as_peers_and_must_be_named() -> None:
     assert one().get("v1/instance/peers") == ["two.example"]
-    with pytest.raises(UserError, match="not among those"):
+    with raises_code(UserError, "unknown_name") as caught:
         MastodonDialect(Vantage(world(), "three.example", SERVERS), Limiter(), IssuedTokens())
+    assert all(server in caught.value.problem for server in ("three.example", *SERVERS))

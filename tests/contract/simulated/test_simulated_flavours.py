@@ -25,6 +25,7 @@ from bowerbird.simulated.world import Availability, World, WorldSettings
 from bowerbird.simulated.world.posts.content import visibility
 from bowerbird.simulated.world.posts.rows import REPOST
 from bowerbird.simulated.world.settings import to_ms
+from failures import raises_code
 
 NOW = datetime(2026, 1, 9, 12, tzinfo=UTC)
 MS = to_ms(NOW)
@@ -327,8 +328,10 @@ async def test_takahe_sends_a_body_where_only_headers_were_asked_for() -> None:
 
 
 def test_an_unknown_flavour_names_those_there_are() -> None:
-    with pytest.raises(UserError, match="gotosocial"):
+    with raises_code(UserError, "unknown_name") as caught:
         simulate(Setup(flavour="friendica"), world())
+    assert "friendica" in caught.value.problem
+    assert all(flavour in caught.value.advice for flavour in FLAVOURS)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from bowerbird.simulated.serving.http import serve
 from bowerbird.simulated.serving.transport import NEARBY, InProcessTransport, Network
 from bowerbird.simulated.serving.truth_pages import TruthPages
 from bowerbird.simulated.world import World, WorldSettings
+from failures import raises_code
 
 NOW = datetime(2026, 1, 7, 12, tzinfo=UTC)
 DIRECTORY = Request(path="/api/v1/directory")
@@ -61,21 +62,24 @@ def test_virtual_runs_are_the_same_every_time() -> None:
 def test_a_lost_answer_comes_back_failed_after_the_timeout(kind: str) -> None:
     answer = sends(service(**{kind: 1.0}), [DIRECTORY])[0]
     assert (answer.status, answer.received_at - answer.sent_at) == (0, timedelta(seconds=30))
-    assert "no answer within 30 s" in answer.failure
+    assert "30 s" in answer.failure
 
 
-@pytest.mark.parametrize(("kind", "words"), [("reset", "reset"), ("cut", "middle of the body")])
-def test_broken_connections_are_failures_without_status(kind: str, words: str) -> None:
-    answer = sends(service(**{kind: 1.0}), [DIRECTORY])[0]
-    assert answer.status == 0
-    assert words in answer.failure
+def test_broken_connections_are_failures_without_status() -> None:
+    reset, cut = (sends(service(**{kind: 1.0}), [DIRECTORY])[0] for kind in ("reset", "cut"))
+    assert (reset.status, cut.status) == (0, 0)
+    assert reset.failure
+    assert cut.failure
+    assert reset.failure != cut.failure
 
 
 def test_a_service_that_is_not_there_is_a_failure() -> None:
     async def main(clock: VirtualClock) -> Answer:
-        return await InProcessTransport({}, clock).send(Service(name="x", provider="mastodon", base="http://x"), DIRECTORY)
+        nowhere = Service(name="nowhere", provider="mastodon", base="http://x")
+        return await InProcessTransport({}, clock).send(nowhere, DIRECTORY)
 
-    assert "no simulated service" in run_virtual(main).failure
+    answer = run_virtual(main)
+    assert (answer.status, "nowhere" in answer.failure) == (0, True)
 
 
 def test_the_audit_counts_what_was_allowed_used_and_refused() -> None:
@@ -100,8 +104,10 @@ def test_windows_can_be_made_short() -> None:
 
 
 def test_unknown_dialects_are_refused_with_advice() -> None:
-    with pytest.raises(UserError, match="there are mastodon, twitter_v1"):
+    with raises_code(UserError, "unknown_name") as caught:
         simulate(Setup(dialect="gopher"), world())
+    assert "'gopher'" in caught.value.problem
+    assert all(dialect in caught.value.advice for dialect in ("mastodon", "twitter_v1"))
 
 
 # --- over HTTP ------------------------------------------------------------------------------------------------------
@@ -167,9 +173,12 @@ async def test_a_lost_answer_never_comes(session: aiohttp.ClientSession) -> None
 
 async def test_a_taken_port_is_refused_with_advice() -> None:
     async with serve(service(), RealClock()) as base:
-        with pytest.raises(UserError, match="choose another --port"):
-            async with serve(service(), RealClock(), port=int(base.rsplit(":", 1)[1])):
+        port = base.rsplit(":", 1)[1]
+        with pytest.raises(UserError) as caught:
+            async with serve(service(), RealClock(), port=int(port)):
                 pass
+        assert port in caught.value.problem
+        assert "--port" in caught.value.advice
 
 
 async def test_the_truth_is_told_over_http(session: aiohttp.ClientSession) -> None:
@@ -186,8 +195,11 @@ async def test_the_truth_is_told_over_http(session: aiohttp.ClientSession) -> No
         assert set(truth) >= {"posts", "followers", "following", "availability", "post_count"}
         assert (await ask("truth"))["accounts"] == 120
         assert (await ask("audit"))["calls"] == 0
-        assert "knows no account" in (await ask("truth/17"))["error"]
-        assert "There are" in (await ask("nonsense"))["error"]
+        assert "17" in (await ask("truth/17"))["error"]
+        assert "/_simulated/audit" in (await ask("nonsense"))["error"]
+        for path in ("truth/17", "nonsense"):
+            async with session.get(f"{base}/_simulated/{path}") as response:
+                assert response.status == 404
 
 
 def test_the_truth_is_told_on_the_same_machine_only() -> None:

@@ -33,6 +33,7 @@ from bowerbird.ports import Database
 from bowerbird.reports.reader import Reader
 from bowerbird.store import Store
 from bowerbird.store.payloads.raw import SAMPLES
+from failures import raises_code
 
 DAY = timedelta(days=1)
 
@@ -219,8 +220,9 @@ async def test_nothing_a_service_sends_is_refused_by_the_database(crawled: Crawl
 
 
 async def test_a_service_must_be_registered_first(crawled: Crawled) -> None:
-    with pytest.raises(StoreError, match="register it"):
+    with raises_code(StoreError, "unknown_name") as caught:
         await crawled.save(Page(), service=Service(name="nowhere", provider="p", base="b"))
+    assert "'nowhere'" in caught.value.problem
 
 
 async def test_a_federated_user_known_by_key_gets_the_real_id_with_the_profile(crawled: Crawled) -> None:

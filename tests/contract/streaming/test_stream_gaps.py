@@ -11,6 +11,7 @@ from test_streamer import listening
 from bowerbird.clock import from_micros, to_micros
 from bowerbird.crawl.streaming.gaps import Cause, missed
 from bowerbird.crawl.streaming.stream_rows import Position
+from bowerbird.crawl.streaming.waits import RESET
 from bowerbird.model import Claim, Ended
 from bowerbird.reports.status.streams import GapReport, read_gaps, read_streams
 
@@ -272,7 +273,7 @@ def test_a_cursor_is_not_taken_to_another_host(database_url: str) -> None:
         (gap,) = await gaps_of(scene)
         assert (gap.cause, gap.is_filled) == ("start", False)
         assert gap.detail is not None
-        assert gap.detail.startswith("the cursor is of https://bird.example and means nothing to the host")
+        assert "https://bird.example" in gap.detail
         assert gap.detail in [row["message"] for row in await scene.rows("select message from errors")]
         assert (await scene.stream())["cursor"] == "2 https://other.example"
 
@@ -289,8 +290,8 @@ def test_a_message_too_large_to_be_taken_is_not_asked_for_for_ever() -> None:
             assert len(scene.transport.connections) == 3
             row = await scene.stream()
             assert (row["state"], row["cursor"]) == ("refused", "2")
-            assert "larger than a stream may send" in row["reason"]
-            assert "another name" in row["reason"]
+            assert row["reason"]
+            assert "9000000" not in row["reason"], "not what the connection said: that comes again and again"
             await scene.wait(15 * MINUTE)
         assert await scene.posts() == [1, 2, 4]
 
@@ -314,10 +315,9 @@ def test_a_cursor_ahead_of_the_service_is_kept_for_a_human_to_decide() -> None:
             await scene.wait(10 * MINUTE)
             row = await scene.stream()
             assert (row["state"], row["cursor"]) == ("refused", "2")
-            assert "its numbering was reset" in row["reason"]
-            assert "another name" in row["reason"]
+            assert row["reason"] == RESET
         errors = [row["message"] for row in await scene.rows("select message from errors")]
-        assert any("the service says: its numbering began anew (in its own words)" in message for message in errors)
+        assert any("in its own words" in message for message in errors)
         assert len(scene.transport.connections) == 2
 
     play(work)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
@@ -14,8 +15,9 @@ from stream_scene import CUT, MINUTE, SECOND, START, Scene, play, said, words
 
 from bowerbird.clock import from_micros, to_micros
 from bowerbird.crawl.life import registry
-from bowerbird.crawl.streaming.buffer import MOST_BYTES, MOST_MESSAGES
+from bowerbird.crawl.streaming.buffer import MOST_BYTES, MOST_MESSAGES, SILENT
 from bowerbird.crawl.streaming.streamer import Streamer
+from bowerbird.crawl.streaming.waits import STOPPED
 from bowerbird.errors import DiskFull
 from bowerbird.model import Facet, Page, Saved, Secret, Service
 from bowerbird.ports import Transaction
@@ -52,7 +54,7 @@ def test_what_is_heard_is_saved_with_its_cursor_and_its_call(database_url: str) 
         assert await scene.posts() == [1, 3, 4]
         call = await scene.row("select * from calls")
         assert (call["state"], call["facet"], call["results"], call["new_items"]) == ("settled", "ticks", 5, 6)
-        assert (call["outcome"], call["detail"], call["status"]) == ("ok", "asked to stop", 101)
+        assert (call["outcome"], call["detail"], call["status"]) == ("ok", STOPPED.reason, 101)
         assert [row["found_by"] for row in await scene.rows("select distinct found_by from posts")] == [call["call"]]
         crawl = await scene.row("select * from crawls")
         assert (crawl["calls"], crawl["items"], crawl["posts"], crawl["users"]) == (1, 6, 4, 2)
@@ -112,8 +114,8 @@ def test_what_is_announced_and_cannot_be_fetched_is_noted() -> None:
         scene.transport.script.append([said("refetch 5", "post 6")])
         async with listening(streamer):
             await scene.wait(5 * SECOND)
-        error = await scene.row("select message from errors where message like '%cannot fetch it: 5;%'")
-        assert error["message"].startswith("the service says: announced without its content")
+        errors = [row["message"] for row in await scene.rows("select message from errors")]
+        assert [re.findall(r"\d+", each) for each in errors] == [["5"]]
         assert await scene.posts() == [6]
 
     play(work)
@@ -198,7 +200,8 @@ def test_every_message_takes_from_a_budget_of_results_and_the_stream_ends_when_i
             assert await scene.posts() == [1, 2, 3, 4, 5, 6]
             ledger = await scene.row("select * from ledgers")
             assert (ledger["spent"], ledger["remaining"], ledger["in_flight"]) == (6, -1, 0)
-            assert (await scene.stream())["reason"] == "the limit on connections"
+            stream = await scene.stream()
+            assert (stream["state"], bool(stream["reason"])) == ("waiting", True)
             await scene.wait(10 * MINUTE)
             assert await scene.posts() == [1, 2, 3, 4, 5, 6, 9]
 
@@ -281,7 +284,7 @@ def test_a_worker_whose_stream_was_taken_writes_nothing_more(database_url: str) 
             assert len(scene.transport.connections) == 1
         call = await scene.row("select state, detail from calls")
         assert call["state"] == "lost"
-        assert "taken over by another worker" in call["detail"]
+        assert "stream 1" in call["detail"]
 
     play(work, database_url)
 
@@ -325,7 +328,7 @@ def test_silence_ends_a_connection_and_signs_of_life_do_not() -> None:
         async with listening(await scene.streamer("live")):
             await scene.wait(MINUTE)
             assert len(scene.transport.connections) == 3
-        assert "not even a sign of life" in (await scene.row("select detail from calls where call = 2"))["detail"]
+        assert SILENT.reason in (await scene.row("select detail from calls where call = 2"))["detail"]
 
     play(work)
 
@@ -374,7 +377,7 @@ def test_a_refusal_for_a_human_stands_in_the_stream_and_in_the_errors() -> None:
         async with listening(await scene.streamer()):
             await scene.wait(MINUTE)
             row = await scene.stream()
-            assert (row["state"], row["reason"]) == ("refused", "called wrong by the server (HTTP 400)")
+            assert (row["state"], "HTTP 400" in row["reason"]) == ("refused", True)
             assert (await scene.row("select message from errors"))["message"] == "HTTP 400"
         assert (await scene.row("select outcome from calls"))["outcome"] == "bad_request"
 
@@ -459,7 +462,7 @@ def test_what_must_be_sent_first_is_sent_and_its_refusal_says_why() -> None:
         async with listening(await scene.streamer("careful")):
             await scene.wait(MINUTE)
             assert [request.path for request in scene.transport.requests] == ["/rules", "/stream", "/rules"]
-            assert (await scene.stream())["reason"] == "called wrong by the server (rule 1 is no rule)"
+            assert "rule 1 is no rule" in (await scene.stream())["reason"]
         assert scene.transport.connections[0].heard == [b"hello"]
 
     play(work)

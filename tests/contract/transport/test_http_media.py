@@ -17,7 +17,7 @@ from aiohttp.test_utils import TestServer
 from bowerbird.model import Fetched
 from bowerbird.transport.bounds import Bounds
 from bowerbird.transport.media import HttpMedia
-from bowerbird.transport.public import PublicSockets, is_public
+from bowerbird.transport.public import PrivateAddressError, PublicSockets, is_public
 
 BODY = bytes(range(256)) * 400
 PATIENT = Bounds(total=timedelta(minutes=2), connect=timedelta(minutes=1), read=timedelta(minutes=1))
@@ -144,7 +144,7 @@ async def test_what_is_too_large_is_given_up_whether_it_says_so_or_not(server: T
     for path in ("picture.png", "endless"):
         fetched, body = await fetch(f"http://outside.example:{server.port}/{path}", most=70_000)
         assert fetched.is_final
-        assert "larger than 70000 bytes" in fetched.failure
+        assert "70000" in fetched.failure
         assert len(body) <= 70_000
 
 
@@ -152,7 +152,7 @@ async def test_redirects_are_followed_a_few_times(server: TestServer) -> None:
     fetched, body = await fetch(f"http://outside.example:{server.port}/moved")
     assert (fetched.failure, body) == ("", BODY)
     fetched, _ = await fetch(f"http://outside.example:{server.port}/round")
-    assert "redirects" in fetched.failure
+    assert "3" in fetched.failure, "how many are followed"
 
 
 @pytest.mark.parametrize("path", ["inside", "inside-by-name", "inside-in-disguise", "file"])
@@ -184,7 +184,7 @@ async def test_what_leads_inside_is_not_tried_again(server: TestServer) -> None:
     for host in ("127.0.0.1", "127\u30020\u30020\u30021", "localhost", "[::1]", "inside-twice.example"):
         fetched, _ = await fetch(f"http://{host}:{server.port}/picture.png")
         assert fetched.is_final
-        assert "public address" in fetched.failure
+        assert fetched.failure == str(PrivateAddressError())
 
 
 async def test_of_several_addresses_only_the_public_ones_are_asked(server: TestServer) -> None:
@@ -200,7 +200,7 @@ async def test_a_name_that_is_looked_up_again_and_then_leads_inside_is_refused(s
     second = await media.fetch(f"http://second.example:{server.port}/picture.png", 10**6, len)
     await media.close()
     assert (first.failure, len(asked)) == ("", 1)
-    assert "public address" in second.failure
+    assert second.failure == str(PrivateAddressError())
 
 
 async def test_a_crawl_file_may_allow_them_for_tests(server: TestServer) -> None:

@@ -26,6 +26,7 @@ from cryptography.x509.oid import NameOID
 from bowerbird.clock import RealClock
 from bowerbird.model import Answer, Outcome, Request, Service, Wire
 from bowerbird.transport import Bounds, HttpTransport
+from bowerbird.transport.public import OwnAddressError
 
 AGENT = "bowerbird/1.2 (+https://contact.example; research; provider={provider})"
 SMALL = Bounds(body=10_000, total=timedelta(seconds=2), connect=timedelta(seconds=1), read=timedelta(milliseconds=200))
@@ -124,7 +125,7 @@ async def test_an_oversized_body_is_a_failure(length: int) -> None:
         return web.Response(body=b"x" * length)
 
     answer = await ask(handler)
-    assert (answer.status, answer.body, answer.failure) == (0, b"", "the body is larger than 10000 bytes")
+    assert (answer.status, answer.body, "10000" in answer.failure) == (0, b"", True)
     assert answer.silence is Outcome.UNREADABLE, "the same question would be answered the same"
 
 
@@ -132,7 +133,8 @@ async def test_a_body_that_unfolds_beyond_the_bound_is_a_failure() -> None:
     async def handler(_: web.Request) -> web.Response:
         return web.Response(body=gzip.compress(b"x" * 1_000_000), headers={"Content-Encoding": "gzip"})
 
-    assert (await ask(handler)).failure == "the body is larger than 10000 bytes"
+    answer = await ask(handler)
+    assert (answer.status, answer.body, "10000" in answer.failure) == (0, b"", True)
 
 
 @pytest.mark.parametrize(
@@ -150,9 +152,9 @@ async def test_a_body_that_cannot_be_unfolded_is_a_failure(body: bytes, encoding
 
 
 async def test_a_silent_server_is_given_up_after_the_read_bound() -> None:
-    assert (await ask_socket(b"", is_held=True)).failure == "silent for 0.2 s"
-    half = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n[1,"
-    assert (await ask_socket(half, is_held=True)).failure == "silent for 0.2 s"
+    for sent in (b"", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n[1,"):
+        answer = await ask_socket(sent, is_held=True)
+        assert (answer.status, "0.2 s" in answer.failure) == (0, True)
 
 
 @pytest.mark.parametrize(
@@ -246,8 +248,8 @@ async def test_nobody_there_and_no_such_host_say_so() -> None:
         nobody = await carrier.send(service(1), Request(path="/x"))
         nowhere = await carrier.send(Service(name="s", provider="m", base="http://no.such.host.invalid"), Request(path="/"))
         wrong = await carrier.send(Service(name="s", provider="m", base="no address at all"), Request(path="/"))
-    assert nobody.failure == "cannot reach 127.0.0.1:1: connection refused"
-    assert nowhere.failure.endswith(": no such host name is known")
+    assert (nobody.status, "127.0.0.1:1" in nobody.failure) == (0, True)
+    assert (nowhere.status, "no.such.host.invalid" in nowhere.failure) == (0, True)
     assert (wrong.status, bool(wrong.failure)) == (0, True)
 
 
@@ -277,7 +279,8 @@ async def test_a_certificate_nobody_vouches_for_is_named_as_the_cause(tmp_path: 
             answer = await carrier.send(service(server.sockets[0].getsockname()[1], "https"), Request(path="/"))
     finally:
         server.close()
-    assert answer.failure == "the certificate of 127.0.0.1 was not accepted: self-signed certificate"
+    assert answer.status == 0
+    assert all(value in answer.failure for value in ("certificate", "127.0.0.1", "self-signed"))
 
 
 async def test_a_header_that_would_break_the_request_is_a_failure_not_an_exception() -> None:
@@ -308,7 +311,7 @@ async def test_what_is_asked_for_bounds_the_answer() -> None:
         return web.Response(body=gzip.compress(b"[" + b"0," * 4_000 + b"0]"), headers={"Content-Encoding": "gzip"})
 
     assert (await ask(handler, Request(path="/", most=8_003))).failure == ""
-    assert (await ask(handler, Request(path="/", most=8_002))).failure == "the body is larger than 8002 bytes"
+    assert "8002" in (await ask(handler, Request(path="/", most=8_002))).failure
 
 
 async def test_of_an_error_only_the_beginning_is_read_and_what_it_says_of_limits_counts() -> None:
@@ -381,8 +384,8 @@ async def test_no_name_leads_to_where_a_machine_is_told_its_secrets(address: str
     for host in ("network.example", literal):
         asked = Service(name="s", provider="mastodon", base=f"http://{host}")
         answer = await made.send(asked, Request(path="/"))
-        assert "machines are told about themselves" in (answer.failure or "")
+        assert str(OwnAddressError()) in answer.failure
         opened = await made.connect(asked, Request(path="/"), Wire.WEBSOCKET)
         assert isinstance(opened, Answer)
-        assert "machines are told about themselves" in (opened.failure or "")
+        assert str(OwnAddressError()) in opened.failure
     await made.close()

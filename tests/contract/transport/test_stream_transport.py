@@ -263,7 +263,7 @@ async def test_no_server_at_all_is_an_answer_that_says_so(wire: Wire) -> None:
     await transport.close()
     assert isinstance(got, Answer)
     assert got.status == 0
-    assert "cannot reach" in got.failure
+    assert "127.0.0.1:1" in got.failure
 
 
 # -- server-sent events and lines -------------------------------------------------------------------------------------
@@ -275,7 +275,7 @@ async def test_events_are_cut_at_blank_lines_and_comments_only_show_life() -> No
         messages, ended = await everything(got)
     assert [message for message in messages if message] == [b'event: update\ndata: {"id":1}', b"event: delete\ndata: 1"]
     assert messages.count(b"") >= 2
-    assert ended.reason == "the server ended the answer"
+    assert (ended.status, bool(ended.reason)) == (0, True)
 
 
 async def test_lines_are_messages_and_keep_alives_only_show_life() -> None:
@@ -296,15 +296,18 @@ async def test_what_a_post_request_says_arrives() -> None:
 async def test_a_broken_answer_ends_with_its_reason() -> None:
     async with opened(written(b"one\n", b"half", content_type="text/plain", is_cut=True), Wire.LINES) as got:
         messages, ended = await everything(got)
+    async with opened(written(b"one\n", content_type="text/plain"), Wire.LINES) as got:
+        _, whole = await everything(got)
     assert messages[0] == b"one"
     assert ended.reason
+    assert ended.reason != whole.reason
 
 
 async def test_a_line_without_end_is_cut_off_at_the_bound() -> None:
     async with opened(written(*[b"x" * 1_000] * 30, content_type="text/plain"), Wire.LINES) as got:
         messages, ended = await everything(got)
     assert not any(messages)
-    assert "does not end within 20000 bytes" in ended.reason
+    assert "20000" in ended.reason
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])

@@ -65,6 +65,7 @@ class Retuner:
                 f"stream {self._stream.name} hears {self._stream.wanted.channel} and cannot change to {wanted.channel} while it "
                 "runs",
                 "give the crawl file another stream",
+                code="unsupported",
             )
         options = self._stream.provider.subscription(wanted.channel, wanted.options).options
         return await self._stream_log.write(lambda tx, now: self._ask(tx, options, reason, now))

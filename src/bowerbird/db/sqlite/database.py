@@ -330,7 +330,11 @@ class SqliteDatabase:
         if "locked" in words or "busy" in words:
             return Busy(f"the database {self._where} is locked by another process")
         if "readonly" in words:
-            return DiskFull(f"the database {self._where}, or the disk it is on, can only be read.", "Make it writable again.")
+            return DiskFull(
+                f"the database {self._where}, or the disk it is on, can only be read.",
+                "Make it writable again.",
+                code="file_unwritable",
+            )
         if "full" in words or "disk I/O" in words or "unable to open" in words:
             return DiskFull(f"the database {self._where} cannot be written: {words}.", "Free some space or check permissions.")
         return error

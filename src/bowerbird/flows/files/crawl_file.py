@@ -244,12 +244,20 @@ def _backup(table: Table, path: Path) -> BackupPlan | None:
     folder = path.parent / Path(inner.text("folder", "backups")).expanduser()
     media = inner.text("media")
     if media and "media" not in table.values:
-        raise inner.wrong("media", "media are copied of crawls that fetch them", "add [media], or take media out of [backup]")
+        raise inner.wrong(
+            "media",
+            "media are copied of crawls that fetch them",
+            "add [media], or take media out of [backup]",
+            code="missing_value",
+        )
     if media and "://" not in media:
         media = str(path.parent / Path(media).expanduser())
     elif media and not media.startswith("s3://"):
         raise inner.wrong(
-            "media", f"media {media!r} is neither a folder nor an object store", 'write for example "s3://BUCKET/FOLDER"'
+            "media",
+            f"media {media!r} is neither a folder nor an object store",
+            'write for example "s3://BUCKET/FOLDER"',
+            code="invalid_address",
         )
     keep = inner.count("keep", 7) or 7
     return BackupPlan(every=every, folder=str(folder), keep=keep, media=media, endpoint=inner.text("endpoint"))

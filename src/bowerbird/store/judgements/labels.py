@@ -78,7 +78,8 @@ async def draw(tx: Transaction, group: Group, size: int, lots: Random, now: date
         found |= {row["user_no"] for row in await tx.fetch(_OPEN, crawl, judge)}
     new = lots.sample(sorted(found - left_out), min(size - had, len(found - left_out)))
     if not new and not had:
-        raise UserError(await _nobody(tx, judge, said, has_any=bool(found)))
+        words = await _nobody(tx, judge, said, has_any=bool(found))
+        raise UserError(words, code="" if found else "unknown_name")
     rows = [(crawl, judge, said, place, number, to_micros(now)) for place, number in enumerate(new, last + 1)]
     await tx.execute_many(_DRAW, rows)
     return had + len(new)

@@ -101,7 +101,11 @@ def command(
 
 def _check_alone(is_more: bool) -> None:
     if is_more:
-        raise UserError("--apply-to takes out whom the store has forgotten already", "forget people first, then apply that alone")
+        raise UserError(
+            "--apply-to takes out whom the store has forgotten already",
+            "forget people first, then apply that alone",
+            code="conflicting_options",
+        )
 
 
 def _written(whom: list[str]) -> list[str]:
@@ -192,7 +196,7 @@ def _check_record(wish: Wish) -> None:
     """Who asked and why stays on record, and so must not name the forgotten."""
     said = [written for text in (wish.who, wish.why) for _, written in words_in(text, Kind.TEXT)]
     if any(name in wish.names for written in said for name in meanings(written, Kind.TEXT, None, ())):
-        raise UserError("--who and --why stay on record", "write them without the name of whom you forget")
+        raise UserError("--who and --why stay on record", "write them without the name of whom you forget", code="refused")
 
 
 def _ask(output: Output, is_sure: bool) -> None:
