@@ -16,6 +16,7 @@ from bowerbird.analysis.series import (
     strongest,
 )
 from bowerbird.errors import UserError
+from failures import raises_code
 
 
 def test_correlate_shifted_series_is_strongest_at_its_lag() -> None:
@@ -71,25 +72,27 @@ def test_read_series_accepts_spreadsheet_formats(body: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "why"),
+    ("body", "code", "named"),
     [
-        (b"", "no rows"),
-        (b"2026-03-01,1\n03/02/2026,2\n", "'03/02/2026' in line 2"),
-        (b"2026-03-01,1\n2026-03-02,x\n", "'x' in line 2"),
-        (b"2026-03-01,1\n2026-03-02,nan\n", "'nan' in line 2"),
-        (b"2026-03-01,1\n2026-03-01,2\n", "2026-03-01' in line 2"),
-        (b"2026-03-01,1\n2026-03-02\n", "line 2"),
-        (b"\xff\xfe\x00", "UTF-8"),
-        (b"PK\x03\x04\0\0", "CSV"),
+        (b"", "file_unreadable", ""),
+        (b"2026-03-01,1\n03/02/2026,2\n", "invalid", "'03/02/2026' 2"),
+        (b"2026-03-01,1\n2026-03-02,x\n", "invalid", "'x' 2"),
+        (b"2026-03-01,1\n2026-03-02,nan\n", "invalid", "'nan' 2"),
+        (b"2026-03-01,1\n2026-03-01,2\n", "already_exists", "2026-03-01' 2"),
+        (b"2026-03-01,1\n2026-03-02\n", "invalid", "'' 2"),
+        (b"\xff\xfe\x00", "file_unreadable", "UTF-8"),
+        (b"PK\x03\x04\0\0", "file_unreadable", "CSV"),
         (
             b"\n".join(b"%04d-01-01 %02d:%02d,1" % (2000 + n // 1440, n % 1440 // 60, n % 60) for n in range(20_001)),
-            "rows",
+            "too_large",
+            "20,000",
         ),
     ],
 )
-def test_read_series_invalid_file_raises_with_line(body: bytes, why: str) -> None:
-    with pytest.raises(UserError, match=why):
+def test_read_series_invalid_file_raises_with_line(body: bytes, code: str, named: str) -> None:
+    with raises_code(UserError, code) as caught:
         read_series(body)
+    assert all(value in str(caught.value) for value in named.split())
 
 
 @pytest.mark.parametrize(
@@ -126,15 +129,20 @@ def test_coefficient_constant_series_with_rounding_errors_returns_none() -> None
 
 @pytest.mark.parametrize("time", ["0001-01-01T00:00+14:00", "9999-12-31T23:00-14:00"])
 def test_read_series_time_out_of_range_raises(time: str) -> None:
-    with pytest.raises(UserError, match="line 2"):
+    with raises_code(UserError, "invalid") as caught:
         read_series(f"2026-03-01,1\n{time},1\n".encode())
+    assert repr(time) in caught.value.problem
+    assert "line 2" in caught.value.problem
 
 
 def test_read_series_first_row_with_invalid_time_is_no_heading() -> None:
-    with pytest.raises(UserError, match="line 1"):
+    with raises_code(UserError, "invalid") as caught:
         read_series(b"03/01/2026,1\n2026-03-02,2\n")
+    assert "'03/01/2026'" in caught.value.problem
+    assert "line 1" in caught.value.problem
 
 
 def test_read_series_oversized_field_raises() -> None:
-    with pytest.raises(UserError, match="line 1"):
+    with raises_code(UserError, "invalid") as caught:
         read_series(b"day," + b"x" * 131_073)
+    assert "line 1" in caught.value.problem
