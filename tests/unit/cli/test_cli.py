@@ -21,6 +21,7 @@ from bowerbird.policies.graph_walks.walking import Step
 from bowerbird.reports.studies.known import Known
 from bowerbird.reports.studies.sample import Figure, Sample
 from bowerbird.store.opening import open_store
+from failures import json_error
 
 HEAVY = (
     "aiohttp",
@@ -164,8 +165,11 @@ def test_an_interrupt_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_bad_log_level_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["--log-level", "loud", "credentials", "list"]) == 2
-    assert "use one of debug" in capsys.readouterr().err
+    assert cli.run(["--log-level", "loud", "credentials", "list", "--json"]) == 2
+    error = json_error(capsys.readouterr().err)
+    assert error.code == "unknown_name"
+    assert "'loud'" in error.problem
+    assert "debug" in error.advice
 
 
 def test_with_json_the_result_is_alone_on_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
@@ -242,8 +246,10 @@ def test_a_sample_says_what_keeps_it_from_being_good_enough(capsys: pytest.Captu
 
 
 def test_a_postgresql_that_does_not_answer_is_worth_another_start(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["status", "postgresql://nobody@127.0.0.1:9/none"]) == 3
-    assert "cannot reach PostgreSQL" in capsys.readouterr().err
+    assert cli.run(["status", "postgresql://nobody@127.0.0.1:9/none", "--json"]) == 3
+    error = json_error(capsys.readouterr().err)
+    assert error.code == "database_unreachable"
+    assert "postgresql://127.0.0.1:9/none" in error.problem
 
 
 @pytest.mark.parametrize(

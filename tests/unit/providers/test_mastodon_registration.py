@@ -128,7 +128,7 @@ def test_a_server_is_named_by_its_address(written: str, base: str) -> None:
     "written", ["http://m.example", "https://m.example/@ada", "https://a:b@m.example", "", "ftp://m.example", "https://["]
 )
 def test_an_address_that_would_show_the_secret_or_is_none_is_refused(written: str) -> None:
-    with raises_code(CredentialError, "invalid_credential") as caught:
+    with raises_code(CredentialError, "invalid_address") as caught:
         server_address(written, "--register")
     assert "--register" in caught.value.problem
     assert repr(written) in caught.value.problem
