@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 
 import pytest
@@ -109,18 +110,21 @@ def test_read_series_returns_second_heading(body: bytes, heading: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "words"),
+    ("found", "strength", "interval"),
     [
-        (Coefficient(0.62, 0.41, 0.8), "strong: both rise together"),
-        (
-            Coefficient(-0.4, -0.6, -0.2),
-            "moderate: one falls when the other rises",
-        ),
-        (Coefficient(0.2, -0.001, 0.4), "may be chance: 0.00 to 0.40"),
+        (Coefficient(0.62, 0.41, 0.8), "strong", ["0.41", "0.80"]),
+        (Coefficient(-0.4, -0.6, -0.2), "moderate", ["0.60", "0.20"]),
+        (Coefficient(0.2, -0.001, 0.4), "chance", ["0.00", "0.40"]),
     ],
 )
-def test_coefficient_description_names_strength_and_interval(found: Coefficient, words: str) -> None:
-    assert found.description.startswith(words)
+def test_coefficient_description_names_strength_and_interval(found: Coefficient, strength: str, interval: list[str]) -> None:
+    assert strength in found.description
+    assert re.findall(r"\d\.\d\d", found.description) == interval
+
+
+def test_coefficient_description_tells_the_direction() -> None:
+    rises, falls = (Coefficient(value, value - 0.1, value + 0.1).description.partition(";")[0] for value in (0.5, -0.5))
+    assert rises != falls
 
 
 def test_coefficient_constant_series_with_rounding_errors_returns_none() -> None:

@@ -125,7 +125,7 @@ def test_a_plan_ends_where_the_budget_does_and_names_money() -> None:
     limited = spending(Means(60.0, is_monthly=False))
     assert limited.end is not None
     assert limited.end[0] / DAY == pytest.approx(6)
-    assert limited.end[1] == "the $60.00 that it may spend in all are used up"
+    assert "$60.00" in limited.end[1]
     assert limited.is_spent
     assert limited.count("dollars", 30 * DAY) == pytest.approx(60)
 
@@ -134,7 +134,8 @@ def test_a_month_s_budget_that_lasts_for_the_month_ends_nothing() -> None:
     assert spending(Means(350.0, is_monthly=True)).end is None
     soon = spending(Means(100.0, is_monthly=True)).end
     assert soon is not None
-    assert soon[1] == "the $100.00 that may be spent in a month are used up, and it waits for the next"
+    assert "$100.00" in soon[1]
+    assert soon[1] != spending(Means(100.0, is_monthly=False)).end[1], "a month's budget comes again"  # type: ignore[index]
 
 
 def test_what_is_multiplied_from_a_world_that_was_cut_early_says_so() -> None:
@@ -147,7 +148,7 @@ def test_what_is_multiplied_from_a_world_that_was_cut_early_says_so() -> None:
     assert [figures(plan)["after"][name]["reckoned"] for name in ("day", "week", "month")] == [1.0, 3.5, 15.0]
     shown = " ".join(cell for row in brought(plan) for cell in row)
     assert "~ 1,400" in shown
-    assert any(note.startswith("~ is multiplied: of one world only 48.0 h was rehearsed") for note in notes(plan))
+    assert any("~" in note and "48.0 h" in note for note in notes(plan))
 
 
 def test_what_ends_soon_after_its_rehearsal_is_hardly_multiplied_however_late_one_asks() -> None:
