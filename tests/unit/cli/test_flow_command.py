@@ -72,6 +72,9 @@ def test_check_takes_built_in_flows_by_name(capsys: pytest.CaptureFixture[str]) 
 def test_check_names_the_line_of_a_mistake(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     flow = tmp_path / "flow.toml"
     flow.write_text(builtin_flows()["hydrate"].replace('ranker = "fifo"', 'ranker = "fife"'), "utf-8")
-    code, _, err = run(capsys, "check", str(flow))
+    code, _, err = run(capsys, "check", str(flow), "--json")
     assert code == 2
-    assert "flow.toml:7: unknown ranker 'fife' (did you mean 'fifo'?)" in err.replace("\n", " ")
+    error = json_error(err)
+    assert error.code == "unknown_name"
+    assert error.problem.startswith(f"{flow}:7: ")
+    assert all(value in error.problem for value in ("'fife'", "'fifo'"))

@@ -1,5 +1,6 @@
 """Mastodon answers as pages."""
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
