@@ -7,6 +7,7 @@ import pytest
 from provider_payloads import MASTODON, NOON, account, answer, mastodon, read, status
 
 from bowerbird.model import Answer, Ask, Gone, Outcome, Page, PostKind, Reading, Relation, RelationKind, Signal, Subject
+from bowerbird.providers.page import REPEATED
 
 LINK = '<https://m.example/x?limit=80&max_id={}>; rel="next", <https://m.example/x?since_id=1>; rel="prev"'
 
@@ -146,7 +147,7 @@ def test_a_follower_that_cannot_be_mapped_still_follows() -> None:
 def test_a_cursor_that_repeats_ends_the_listing_and_says_so() -> None:
     found = read(mastodon, "followers", "9", answer([account("1")], link=LINK.format(5)), cursor="5")
     assert found.cursor is None
-    assert "same position" in found.detail
+    assert REPEATED in found.detail
 
 
 def test_an_empty_page_without_a_link_ends_the_listing() -> None:
@@ -267,7 +268,7 @@ def test_a_full_page_without_any_link_header_goes_on_below_its_oldest_post() -> 
 def test_positions_that_do_not_go_down_end_a_timeline() -> None:
     found = read(mastodon, "timeline", "1", answer([status("102")], link=LINK.format(120)), cursor="110")
     assert found.cursor is None
-    assert "same position" in found.detail
+    assert REPEATED in found.detail
 
 
 def test_a_quarantined_newest_post_still_counts_as_the_head() -> None:
