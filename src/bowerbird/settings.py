@@ -154,7 +154,9 @@ def _read_file(file: Path) -> dict[str, str]:
 def _check_key(file: Path, key: str, value: object) -> None:
     if key == "vault_password":
         raise UserError(
-            f"{file}: the vault's password does not belong in a file", "set BOWERBIRD_VAULT_PASSWORD or type it when asked"
+            f"{file}: the vault's password does not belong in a file",
+            "set BOWERBIRD_VAULT_PASSWORD or type it when asked",
+            code="refused",
         )
     if key not in FILE_KEYS:
         raise UserError(f"{file}: unknown setting {key!r}", f"allowed are {', '.join(FILE_KEYS)}", code="unknown_key")

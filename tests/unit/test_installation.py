@@ -87,7 +87,7 @@ def install_with(folder: Path, python: str) -> subprocess.CompletedProcess[str]:
 def test_too_old_a_python_is_refused_with_advice(tmp_path: Path) -> None:
     done = install_with(tmp_path, "exit 1")
     assert done.returncode == 1
-    assert "needs Python 3.11 or newer and found none" in done.stderr
+    assert "Python 3.11" in done.stderr
     assert "apt install" in done.stderr
 
 

@@ -149,7 +149,10 @@ def _list(table: Table, folder: Path, seeds_file: str) -> str:
         )
     if seeds_file and path.samefile(seeds_file):
         raise table.wrong(
-            "opt_out", "this file holds the seeds, and whoever is on an opt-out list is removed for good", "name another"
+            "opt_out",
+            "this file holds the seeds, and whoever is on an opt-out list is removed for good",
+            "name another",
+            code="conflicting_options",
         )
     return str(path)
 

@@ -31,7 +31,7 @@ def required_fields(provider: str, kind: str) -> Fields:
     if provider not in PROVIDERS:
         raise CredentialError(f"Unknown provider {provider!r}.", f"Use one of {', '.join(PROVIDERS)}.", code="unknown_provider")
     if kind not in KINDS:
-        raise CredentialError(f"Unknown kind {kind!r}.", f"Use {' or '.join(KINDS)}.")
+        raise CredentialError(f"Unknown kind {kind!r}.", f"Use {' or '.join(KINDS)}.", code="unknown_name")
     return FIELDS[provider, kind]
 
 
@@ -78,7 +78,9 @@ def credential_servers(provider: str, servers: Sequence[str]) -> tuple[str, ...]
         )
     addresses = tuple(dict.fromkeys(server_address(each, "--server") for each in servers))
     if traits.has_one_home and len(addresses) > 1:
-        raise CredentialError(f"A credential of {provider} belongs to one server.", "Name the server that opens its sessions.")
+        raise CredentialError(
+            f"A credential of {provider} belongs to one server.", "Name the server that opens its sessions.", code="too_many"
+        )
     return addresses
 
 
@@ -92,7 +94,11 @@ def server_address(text: str, option: str) -> str:
     except ValueError:
         is_safe = False
     if not base or not is_safe or parts.path.strip("/") or parts.query or parts.fragment:
-        raise CredentialError(f"Invalid {option} {text!r}.", "Use the address of the server, such as https://mastodon.social.")
+        raise CredentialError(
+            f"Invalid {option} {text!r}.",
+            "Use the address of the server, such as https://mastodon.social.",
+            code="invalid_address",
+        )
     return base
 
 
@@ -102,13 +108,19 @@ def address_entry(provider: str, name: str, values: Mapping[str, str]) -> Creden
     url = urlsplit(address)
     if provider == DATABASE:
         if not is_postgres(address):
-            raise CredentialError("Invalid database address.", "Use postgresql://user:password@host/database.")
+            raise CredentialError(
+                "Invalid database address.", "Use postgresql://user:password@host/database.", code="invalid_address"
+            )
         check_address(address)
         shown = public(address)
     elif url.scheme in ("http", "https", "smtp", "smtps") and url.hostname:
         shown = f"{url.scheme}://{url.hostname}"
     else:
-        raise CredentialError("Invalid address.", "Use https://… for a webhook or smtp://user:password@host:587 for mail.")
+        raise CredentialError(
+            "Invalid address.",
+            "Use https://… for a webhook or smtp://user:password@host:587 for mail.",
+            code="invalid_address",
+        )
     return Credential(name=name, provider=provider, account=name, servers=(shown,))
 
 

@@ -46,6 +46,7 @@ def call_charges(facet: Facet, service: str, credential: Credential | None) -> t
             raise UserError(
                 f"One call of {facet.name} may cost {amount}, but the limit {bucket!r} allows {limit.allowance} per window.",
                 "Request fewer results per call or raise the allowance.",
+                code="budget_too_small",
             )
         charges.append(Charge(limit.bucket.format_map(names), amount, limit, payer=limit.payer.format_map(names)))
     return tuple(charges)

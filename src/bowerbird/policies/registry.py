@@ -63,9 +63,15 @@ def _walk(kind: type[Rwrw]) -> Maker:
 
 def _walking(kind: type[Rwrw], setting: RankerSetting, walkers: int | None = None, seed: int = 0, jump: int = 0) -> Ranker:
     if setting.is_one_sided_walk and kind is Mhrw:
-        raise UserError("The ranker 'mhrw' needs both lists, `following` and `followers`", "along one use 'rwrw' or 'frontier'.")
+        raise UserError(
+            "The ranker 'mhrw' needs both lists, `following` and `followers`",
+            "along one use 'rwrw' or 'frontier'.",
+            code="unsupported",
+        )
     if jump and not setting.seeds:
-        raise UserError("Walkers jump to seeds", "write some by their ids (handles will not do), or set jump = 0.")
+        raise UserError(
+            "Walkers jump to seeds", "write some by their ids (handles will not do), or set jump = 0.", code="missing_value"
+        )
     start = Start(walkers or kind.walkers, setting.seeds, setting.other_seeds, seed=seed)
     is_told = setting.facet is not None and setting.facet.tells_counters
     shows = kind is not Mhrw and (is_told or setting.lookup is not None)

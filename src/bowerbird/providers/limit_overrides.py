@@ -70,7 +70,7 @@ def thrifty_facet(facet: Facet, most: int) -> Facet:
 def _limited_together(tables: Mapping[str, FacetTable], numbers: FacetOverride) -> dict[str, dict[str, Facet]]:
     """The tables with one more limit, last because the first one is the facet's own: it counts the calls of all facets."""
     if set(numbers) != set(_LIMIT_NUMBERS):
-        raise UserError(f"limits of {TOGETHER}: write both allowance and window, and nothing else")
+        raise UserError(f"limits of {TOGETHER}: write both allowance and window, and nothing else", code="missing_value")
     limit = Limit(
         bucket=f"{{service}}/{TOGETHER}",
         allowance=_positive(TOGETHER, "allowance", numbers["allowance"]),
@@ -84,7 +84,10 @@ def _limited_together(tables: Mapping[str, FacetTable], numbers: FacetOverride) 
 
 def _check_facet(provider: Provider, name: str) -> None:
     if name != "*" and name not in provider.facets:
-        raise UserError(f"limits of {provider.name}: there is no facet {name!r}; write * or one of {', '.join(provider.facets)}")
+        raise UserError(
+            f"limits of {provider.name}: there is no facet {name!r}; write * or one of {', '.join(provider.facets)}",
+            code="unknown_name",
+        )
 
 
 def _check_numbers(provider: Provider, name: str, numbers: FacetOverride) -> None:
@@ -94,9 +97,12 @@ def _check_numbers(provider: Provider, name: str, numbers: FacetOverride) -> Non
         if key == "money":
             raise UserError("what may be spent is told in dollars: write dollars = 10 under [service]")
         if isinstance(value, Mapping) and key not in named:
-            raise UserError(f"limits of {name}: there is no limit {key!r}; it has {', '.join(named)}")
+            raise UserError(f"limits of {name}: there is no limit {key!r}; it has {', '.join(named)}", code="unknown_name")
         if not isinstance(value, Mapping) and key not in _FACET_NUMBERS + _LIMIT_NUMBERS:
-            raise UserError(f"limits of {name}: {key!r} is not known; write {', '.join(_FACET_NUMBERS + _LIMIT_NUMBERS)}")
+            raise UserError(
+                f"limits of {name}: {key!r} is not known; write {', '.join(_FACET_NUMBERS + _LIMIT_NUMBERS)}",
+                code="unknown_key",
+            )
 
 
 def _override(table: dict[str, Facet], name: str, numbers: FacetOverride) -> None:
@@ -122,7 +128,9 @@ def _set_limit(table: dict[str, Facet], facet: Facet, called: str, numbers: Numb
 def _changed(facet: str, limit: Limit, numbers: Numbers) -> Limit:
     unknown = set(numbers) - set(_LIMIT_NUMBERS)
     if unknown:
-        raise UserError(f"limits of {facet}: {', '.join(sorted(unknown))} is not known; write allowance or window")
+        raise UserError(
+            f"limits of {facet}: {', '.join(sorted(unknown))} is not known; write allowance or window", code="unknown_key"
+        )
     changed = limit
     if "allowance" in numbers:
         wanted = _positive(facet, "allowance", numbers["allowance"])

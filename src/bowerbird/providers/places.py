@@ -24,7 +24,8 @@ def tiles(area: Area, side: float, most: int) -> list[Box]:
     if count > most:
         raise UserError(
             f"the place {area.name!r} would take {count:,} small boxes on this network, which takes {most:,}: "
-            'write a smaller box, or by = "none" to judge only what seeds and other streams bring'
+            'write a smaller box, or by = "none" to judge only what seeds and other streams bring',
+            code="too_large",
         )
     return [tile for box, grid in zip(area.box.parts(), grids, strict=True) for tile in _cut(box, *grid)]
 

@@ -44,11 +44,15 @@ def subscribe(
 ) -> Subscription:
     """Return the subscription with every option checked. Raises `UserError`."""
     if name not in channels:
-        raise UserError(f"There is no stream {name!r}. Choose one of {', '.join(channels)}.")
+        raise UserError(
+            f"There is no stream {name!r}. Choose one of {', '.join(channels)}.",
+            code="unknown_name",
+        )
     known = channels[name].options
     for unknown in sorted(set(options) - set(known)):
         raise UserError(
-            f"Stream {name} has no option {unknown!r}. It has {', '.join(known) or 'none'}."
+            f"Stream {name} has no option {unknown!r}. It has {', '.join(known) or 'none'}.",
+            code="unknown_name",
         )
     checked = {
         key: checks[key](name, tuple(dict.fromkeys(value.strip() for value in values)))
@@ -56,14 +60,14 @@ def subscribe(
         if values
     }
     for missing in sorted(channels[name].needs - set(checked)):
-        raise UserError(f"Stream {name} needs {missing}: {known[missing]}.")
+        raise UserError(f"Stream {name} needs {missing}: {known[missing]}.", code="missing_value")
     return Subscription(channel=name, options=checked)
 
 
 def single(channel: str, option: str, values: Values) -> str:
     """Return the value of an option that takes one."""
     if len(values) != 1:
-        raise UserError(f"Stream {channel}: {option} has {len(values)} values. Write one.")
+        raise UserError(f"Stream {channel}: {option} has {len(values)} values. Write one.", code="too_many")
     return values[0]
 
 
@@ -84,13 +88,8 @@ def number(option: str, least: int, most: int) -> Check:
 
     def check(channel: str, values: Values) -> Values:
         value = single(channel, option, values)
-        if not (
-            value.isascii() and value.isdigit() and len(value) < 10 and least <= int(value) <= most
-        ):
-            raise UserError(
-                f"Stream {channel}: invalid {option} {value!r}. "
-                f"Write a whole number from {least} to {most}."
-            )
+        if not (value.isascii() and value.isdigit() and len(value) < 10 and least <= int(value) <= most):
+            raise UserError(f"Stream {channel}: invalid {option} {value!r}. Write a whole number from {least} to {most}.")
         return (str(int(value)),)
 
     return check
@@ -101,8 +100,8 @@ def at_most(channel: str, option: str, values: Values, most: int) -> Values:
     connection."""
     if len(values) > most:
         raise UserError(
-            f"Stream {channel}: {len(values)} {option}, at most {most:,} are allowed. "
-            "Split them over several streams."
+            f"Stream {channel}: {len(values)} {option}, at most {most:,} are allowed. Split them over several streams.",
+            code="too_many",
         )
     return values
 
@@ -124,9 +123,7 @@ def no_stream(answer: Answer, outcome: Outcome, detail: str, limit: Reading | No
         outcome, detail = Outcome.UNREADABLE, f"{answer.status} without a stream"
     elif outcome.is_about_target:
         outcome = Outcome.FORBIDDEN_SCOPE
-    return Page(
-        outcome=outcome, reading=limit, retry_after=headers.retry_after(answer), detail=detail
-    )
+    return Page(outcome=outcome, reading=limit, retry_after=headers.retry_after(answer), detail=detail)
 
 
 class Recent:

@@ -47,9 +47,13 @@ def unpacked(body: bytes, manner: str, most: int = MOST) -> bytes:
     try:
         plain = _UNPACK[manner or PLAIN](body, most)
     except KeyError:
-        raise UserError(f"bodies packed as {manner!r} are not understood", f"send {ZSTD}, {GZIP} or none") from None
+        raise UserError(
+            f"bodies packed as {manner!r} are not understood", f"send {ZSTD}, {GZIP} or none", code="invalid_body"
+        ) from None
     except (zlib.error, zstandard.ZstdError) as error:
-        raise UserError(f"the body is said to be packed as {manner} and cannot be unpacked: {error}") from None
+        raise UserError(
+            f"the body is said to be packed as {manner} and cannot be unpacked: {error}", code="invalid_body"
+        ) from None
     if len(plain) > most:
         raise TooLarge(f"the body has more than {most:,} bytes when it is unpacked", code="too_large")
     return plain

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from bowerbird.analysis.favouritism import describe_favouritism, favouritism
@@ -19,5 +21,5 @@ def test_favouritism_fewer_than_two_returns_none(weights: list[float]) -> None:
 
 
 def test_describe_favouritism_names_effective_number() -> None:
-    assert describe_favouritism(1.1, 5) == "it speaks to 5 accounts, to each about equally often"
-    assert describe_favouritism(4, 12) == "it speaks to 12 accounts, as unevenly as if it spoke to only 3.0 of them"
+    assert re.findall(r"[\d.]+", describe_favouritism(1.1, 5)) == ["5"]
+    assert re.findall(r"[\d.]+", describe_favouritism(4, 12)) == ["12", "3.0"]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from bowerbird.analysis.variety import find_hints, hints, weigh_hints
 from bowerbird.errors import UserError
 from bowerbird.evaluate.language.fitting import count_hints, fit_weights
 from bowerbird.evaluate.language.posts import Source
 from bowerbird.evaluate.language.varieties import evaluate_varieties
+from failures import raises_code
 from language_posts import BRAZILIAN, EUROPEAN
 
 
@@ -30,5 +30,7 @@ def test_count_hints_counts_by_post() -> None:
 
 def test_evaluate_varieties_with_too_few_posts_raises() -> None:
     source = Source("politicians", {"ana": ["Olá"]}, {"rui": ["Oi"]})
-    with pytest.raises(UserError, match="politicians"):
+    with raises_code(UserError, "invalid") as caught:
         evaluate_varieties([source], {"en": ["Hello"]}, 10, 1, print)
+    assert "politicians" in caught.value.problem
+    assert "81" in caught.value.problem

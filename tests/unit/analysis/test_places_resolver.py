@@ -15,6 +15,7 @@ from bowerbird.analysis.places.resolver import open_resolver
 from bowerbird.errors import UserError
 from bowerbird.evaluate.places import labels
 from bowerbird.settings import load_settings
+from failures import raises_code
 
 RESOLVER = open_resolver(load_settings().cache_folder)
 
@@ -266,8 +267,10 @@ def test_find_area_returns_city_region_or_country() -> None:
     assert city.box.holds(-9.14, 38.72)
     assert (city.country, region.country, region.region, country.country) == ("", "US", "CA", "PT")
     assert country.box.holds(-8.61, 41.15)
-    with pytest.raises(UserError, match="box ="):
+    with raises_code(UserError, "unknown_name") as caught:
         find_area("Nowhereville on Sea", RESOLVER)
+    assert "'Nowhereville on Sea'" in caught.value.problem
+    assert "box =" in caught.value.advice
 
 
 def test_open_gazetteer_builds_index_once(tmp_path: Path) -> None:

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from bowerbird import cli
+from bowerbird.errors import CredentialError
 from bowerbird.limits.vault import FileVault
 from bowerbird.model import Credential, Secret
+from failures import command_error, json_error
 
 OAUTH = {"consumer_key": "ck", "consumer_secret": "cs", "access_token": "at", "access_token_secret": "ats"}
 
@@ -60,38 +62,46 @@ def test_twitter_takes_either_set_of_fields(
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "code", "named"),
     [
-        ('{"consumer_key": "hush"}', "incomplete (given: consumer_key). Needed: consumer_key + consumer_secret"),
-        ('{"hush', "is not; write one object"),
-        ('{"consumer_key": 7}', "must be text"),
-        ("hush", "lines of field=value"),
-        ("bearer_token=hu sh", "one word"),
-        ("", "incomplete (given: nothing)"),
+        ('{"consumer_key": "hush"}', "missing_value", "consumer_key + consumer_secret"),
+        ('{"hush', "file_unreadable", "JSON"),
+        ('{"consumer_key": 7}', "invalid_credential", "JSON"),
+        ("hush", "invalid_credential", "consumer_key + consumer_secret"),
+        ("bearer_token=hu sh", "invalid_credential", "bearer_token"),
+        ("", "missing_value", "consumer_key + consumer_secret"),
     ],
 )
 def test_an_incomplete_secret_is_refused_and_not_repeated(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], text: str, words: str
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], text: str, code: str, named: str
 ) -> None:
     type_in(monkeypatch, text)
-    assert add("--provider", "twitter_v1", "--stdin") == 2
+    assert add("--provider", "twitter_v1", "--stdin", "--json") == 2
     shown = capsys.readouterr()
-    assert words in shown.err
+    error = json_error(shown.err)
+    assert error.code == code
+    assert named in str(error)
     assert "hush" not in shown.err + shown.out
 
 
 def test_without_any_secret_the_ways_to_give_it_are_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert add(*MASTODON) == 2
-    assert "BOWERBIRD_SECRET_ACCESS_TOKEN" in capsys.readouterr().err
+    assert add(*MASTODON, "--json") == 2
+    error = json_error(capsys.readouterr().err)
+    assert error.code == "needs_credential"
+    assert "BOWERBIRD_SECRET_ACCESS_TOKEN" in error.advice
 
 
 @pytest.mark.parametrize(
-    ("option", "words"),
-    [(("--provider", "mastadon"), "Use one of bluesky, mastodon"), (("--provider", "mastodon", "--kind", "x"), "user or app")],
+    ("option", "code", "named"),
+    [
+        (("--provider", "mastadon"), "unknown_provider", ("'mastadon'", "bluesky, mastodon")),
+        (("--provider", "mastodon", "--kind", "x"), "unknown_name", ("'x'", "user", "app")),
+    ],
 )
-def test_an_unknown_provider_or_kind_is_refused(capsys: pytest.CaptureFixture[str], option: tuple[str, ...], words: str) -> None:
-    assert add(*option) == 2
-    assert words in capsys.readouterr().err
+def test_an_unknown_provider_or_kind_is_refused(option: tuple[str, ...], code: str, named: tuple[str, ...]) -> None:
+    error = command_error("credentials", "add", "one", *option, code=code)
+    assert isinstance(error, CredentialError)
+    assert all(value in str(error) for value in named)
 
 
 def test_the_list_shows_names_and_no_secret(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -129,9 +139,8 @@ def test_a_password_can_be_given_up_for_a_key_file(home: Path, monkeypatch: pyte
     assert vault(home).secret("one").values == {"access_token": "hush"}
 
 
-def test_a_new_password_needs_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["credentials", "password"]) == 2
-    assert "in a terminal" in capsys.readouterr().err
+def test_a_new_password_needs_a_terminal() -> None:
+    assert "--none" in command_error("credentials", "password", code="needs_password").advice
 
 
 def servers(home: Path) -> tuple[str, ...]:
@@ -140,11 +149,11 @@ def servers(home: Path) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("provider", ["mastodon", "bluesky"])
 def test_where_every_server_has_its_own_secrets_one_must_be_named(
-    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], provider: str
+    home: Path, monkeypatch: pytest.MonkeyPatch, provider: str
 ) -> None:
     type_in(monkeypatch, '{"access_token": "hush-hush", "identifier": "ada", "app_password": "hush-hush"}')
-    assert add("--provider", provider, "--stdin") == 2
-    assert "--server https://" in capsys.readouterr().err
+    error = command_error("credentials", "add", "one", "--provider", provider, "--stdin", code="needs_option")
+    assert "--server https://" in error.advice
     assert list(vault(home).credentials()) == []
 
 
@@ -173,12 +182,11 @@ def test_a_credential_of_a_network_with_one_api_belongs_to_that_unless_another_i
         "ftp://ours.example",
     ],
 )
-def test_a_secret_is_bound_to_plain_addresses_of_servers_only(
-    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], written: str
-) -> None:
+def test_a_secret_is_bound_to_plain_addresses_of_servers_only(home: Path, monkeypatch: pytest.MonkeyPatch, written: str) -> None:
     type_in(monkeypatch, "hush-hush")
-    assert add("--provider", "mastodon", "--stdin", "--server", written) == 2
-    assert "Use the address of the server" in capsys.readouterr().err
+    arguments = ("--provider", "mastodon", "--stdin", "--server", written)
+    error = command_error("credentials", "add", "one", *arguments, code="invalid_address")
+    assert f"--server {written!r}" in error.problem
     assert list(vault(home).credentials()) == []
 
 
@@ -194,10 +202,11 @@ def test_binding_anew_replaces_what_was_said_before_and_forgets_the_session(
     assert json.loads(capsys.readouterr().out)["servers"] == ["https://bsky.social"]
     assert servers(home) == ("https://bsky.social",)
     assert vault(home).secret("one").values == given
-    assert cli.run(["credentials", "bind", "one"]) == 2
-    assert cli.run(["credentials", "bind", "two", "--server", "https://bsky.social"]) == 2
-    assert cli.run(["credentials", "bind", "one", "--server", "https://a.example", "--server", "https://b.example"]) == 2
-    assert "belongs to one server" in capsys.readouterr().err
+    bind = ("credentials", "bind")
+    assert "--server" in command_error(*bind, "one", code="needs_option").problem
+    assert "'two'" in command_error(*bind, "two", "--server", "https://bsky.social", code="unknown_credential").problem
+    two = ("--server", "https://a.example", "--server", "https://b.example")
+    assert "bluesky" in command_error(*bind, "one", *two, code="too_many").problem
 
 
 def test_a_replaced_secret_stays_where_the_old_one_belonged(
@@ -210,7 +219,7 @@ def test_a_replaced_secret_stays_where_the_old_one_belonged(
     assert add("--provider", "mastodon", "--stdin", "--replace") == 0
     assert servers(home) == ("https://ours.example", "https://streaming.ours.example")
     assert vault(home).secret("one").values == {"access_token": "another-one"}
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["Added", "Replaced"]
+    assert ["one" in line.split() for line in capsys.readouterr().out.splitlines()] == [True, True]
 
 
 def test_an_address_for_messages_is_kept_and_only_its_server_is_shown(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -58,11 +59,14 @@ def test_a_sound_machine_gets_0_and_one_json_object(capsys: pytest.CaptureFixtur
 def test_a_damaged_vault_gets_1_and_says_what_to_do(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (home / "config").mkdir()
     (home / "config" / "vault").write_text("rubbish")
+    assert cli.run(["doctor", "--json"]) == 1
+    (vault,) = [each for each in json.loads(capsys.readouterr().out)["checks"] if each["verdict"] == PROBLEM]
+    assert vault["name"] == "vault"
+    assert str(home / "config" / "vault") in vault["found"]
     assert cli.run(["doctor"]) == 1
-    shown = capsys.readouterr().out
-    assert "is damaged" in shown
-    assert "→ Restore it from your backup" in shown
-    assert "1 problem to solve." in shown
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"→ {vault['advice']}" in shown
+    assert re.search(r"\b1 problem\b", shown)
 
 
 def test_a_crawl_file_that_is_wrong_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,7 +80,7 @@ def test_what_is_wrong_in_a_crawl_file_is_one_problem_among_others(tmp_path: Pat
     shown = capsys.readouterr().out
     assert "crawl.toml:3: " in shown
     assert "✓ clock" in shown
-    assert "1 problem to solve." in shown
+    assert re.search(r"\b1 problem\b", shown)
 
 
 def test_seeds_that_are_no_text_are_one_problem_among_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,7 +90,7 @@ def test_seeds_that_are_no_text_are_one_problem_among_others(tmp_path: Path, cap
     )
     assert cli.run(["doctor", str(tmp_path / "crawl.toml"), "--json"]) == 1
     problems = [each for each in json.loads(capsys.readouterr().out)["checks"] if each["verdict"] == "problem"]
-    assert "seeds.txt:2: '@caf\ufffd' is not UTF-8 text" in next(each["found"] for each in problems if each["name"] == "seeds")
+    assert "seeds.txt:2: '@caf\ufffd'" in next(each["found"] for each in problems if each["name"] == "seeds")
     assert any(each["name"].startswith("server") for each in problems), "that nobody answers is a problem of its own"
     assert not any("bowerbird doctor" in each["advice"] for each in problems), "who reads this has just run it"
 
@@ -98,7 +102,8 @@ def test_the_services_of_a_crawl_file_are_asked(tmp_path: Path, capsys: pytest.C
     )
     assert cli.run(["doctor", str(file), "--json"]) == 1
     checks = {check["name"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
-    assert "does not answer: cannot reach" in checks["service here"]["found"]
+    assert checks["service here"]["verdict"] == PROBLEM
+    assert "http://127.0.0.1:9" in checks["service here"]["found"]
 
 
 LISTENING = """
@@ -122,8 +127,9 @@ def test_the_streams_of_a_crawl_file_are_looked_at_and_their_hosts_asked(
 ) -> None:
     stream = 'channel = "jetstream"\nbase = "ws://127.0.0.1:10"\nname = "ears"'
     checks = doctored(tmp_path / "crawl.toml", "bluesky", stream, capsys)
-    assert checks["stream ears"]["found"] == "jetstream of bluesky at http://127.0.0.1:10, without a credential"
-    assert "http://127.0.0.1:10 does not answer" in checks["host of stream ears"]["found"]
+    assert all(value in checks["stream ears"]["found"] for value in ("jetstream", "bluesky", "http://127.0.0.1:10"))
+    assert checks["host of stream ears"]["verdict"] == PROBLEM
+    assert "http://127.0.0.1:10" in checks["host of stream ears"]["found"]
     assert "provider=bluesky)" in checks["contact"]["found"]
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from bowerbird.cli import run as run_command
 from bowerbird.flows.built_in import builtin_flows
+from failures import command_error, json_error
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -38,15 +39,17 @@ def test_show_tells_machines_everything(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_show_refuses_other_image_formats_and_says_why(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    code, _, err = run(capsys, "show", "graph", "--image", str(tmp_path / "graph.png"))
-    assert code == 2
-    assert "SVG only" in err
+    error = command_error("flow", "show", "graph", "--image", tmp_path / "graph.png", code="unknown_format")
+    assert str(tmp_path / "graph.png") in error.problem
+    assert ".svg" in error.advice
 
 
 def test_an_unknown_flow_is_met_with_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, err = run(capsys, "show", "grap")
+    code, _, err = run(capsys, "show", "grap", "--json")
     assert code == 2
-    assert "did you mean 'graph'?" in err
+    error = json_error(err)
+    assert error.code == "unknown_flow"
+    assert "'graph'" in error.problem
 
 
 def test_check_accepts_flow_and_crawl_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -56,22 +59,22 @@ def test_check_accepts_flow_and_crawl_files(capsys: pytest.CaptureFixture[str], 
         'flow = "flow.toml"\nseeds = ["1"]\n[service]\nprovider = "twitter_v1"\nbase = "http://127.0.0.1:1"\n', "utf-8"
     )
     assert json.loads(run(capsys, "check", str(flow), "--json")[1].splitlines()[-1])["kind"] == "flow file"
-    code, out, _ = run(capsys, "check", str(crawl))
-    assert code == 0
-    assert "this crawl file is fine" in out
+    code, out, _ = run(capsys, "check", str(crawl), "--json")
+    assert (code, json.loads(out.splitlines()[-1])["kind"]) == (0, "crawl file")
 
 
 def test_check_takes_built_in_flows_by_name(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(capsys, "check", "timelines")
-    assert (code, out.startswith("timelines: this built-in flow is fine")) == (0, True)
-    code, _, err = run(capsys, "check", "timelin")
-    assert code == 2
-    assert "did you mean 'timelines'?" in err
+    code, out, _ = run(capsys, "check", "timelines", "--json")
+    assert (code, json.loads(out.splitlines()[-1])["kind"]) == (0, "built-in flow")
+    assert "'timelines'" in command_error("flow", "check", "timelin", code="unknown_flow").problem
 
 
 def test_check_names_the_line_of_a_mistake(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     flow = tmp_path / "flow.toml"
     flow.write_text(builtin_flows()["hydrate"].replace('ranker = "fifo"', 'ranker = "fife"'), "utf-8")
-    code, _, err = run(capsys, "check", str(flow))
+    code, _, err = run(capsys, "check", str(flow), "--json")
     assert code == 2
-    assert "flow.toml:7: unknown ranker 'fife' (did you mean 'fifo'?)" in err.replace("\n", " ")
+    error = json_error(err)
+    assert error.code == "unknown_name"
+    assert error.problem.startswith(f"{flow}:7: ")
+    assert all(value in error.problem for value in ("'fife'", "'fifo'"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -96,7 +97,7 @@ def test_the_panel_fits_a_small_terminal() -> None:
 def test_the_panel_shows_the_tightest_buckets_and_counts_the_rest() -> None:
     text = "\n".join(shown(GLIMPSE, width=120, height=40))
     assert text.count("paged calls of account") == 8
-    assert "+ 4 more" in text
+    assert "+ 4 " in text
     assert "0 / 12" in text
 
 
@@ -128,7 +129,7 @@ def test_limits_are_called_what_they_count_and_whose_they_are() -> None:
 
 def test_the_panel_says_what_went_wrong_and_when_without_obeying_it() -> None:
     text = "\n".join(shown(GLIMPSE))
-    assert "30 s ago: timeline: overloaded 503" in text
+    assert any(all(value in line for value in ("30 s", "timeline", "overloaded", "503")) for line in text.splitlines())
     assert "\x1b" not in text
 
 
@@ -183,8 +184,9 @@ PURSES = (
 @pytest.mark.parametrize("height", [12, 24, 60])
 def test_money_is_in_the_picture_however_small_the_window(height: int) -> None:
     lines = shown(structs.replace(GLIMPSE, purses=PURSES), height=height)
-    assert "$9.94 of $10.00 on api.x.com in January (up to $0.05 more is under way)" in lines
-    assert "$1.97 by this crawl in all" in lines
+    month = next(line for line in lines if "api.x.com" in line)
+    assert re.findall(r"\$[\d.]+", month) == ["$9.94", "$10.00", "$0.05"]
+    assert any(re.findall(r"\$[\d.]+", line) == ["$1.97"] for line in lines)
 
 
 def test_money_has_the_same_names_for_machines_everywhere() -> None:

@@ -49,32 +49,32 @@ def test_what_is_a_matter_of_one_run_is_no_part_of_the_plan(old: str, new: str) 
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "line"),
+    ("old", "new", "named"),
     [
-        ('revisit = "1d"', 'revisit = "6h"', "facets.timeline.revisit: 1 day, 0:00:00 before, 6:00:00 now"),
-        ('revisit = "1d"', 'revisit = "1d"\nmax_pages = 3', "facets.timeline.max_pages is new: 3"),
+        ('revisit = "1d"', 'revisit = "6h"', ["facets.timeline.revisit", "1 day, 0:00:00", "6:00:00"]),
+        ('revisit = "1d"', 'revisit = "1d"\nmax_pages = 3', ["facets.timeline.max_pages", "3"]),
         (
             'base = "https://one',
             'name = "s"\nbase = "https://one',
-            "services.s is new: provider mastodon, base https://one.example",
+            ["services.s ", "mastodon", "https://one.example"],
         ),
         (
             "https://one.example",
             "https://two.example",
-            "services.one.example is gone: provider mastodon, base https://one.example",
+            ["services.one.example", "mastodon", "https://one.example"],
         ),
-        ("[stop]", '[filters]\nlanguages = ["pt"]\n[stop]', "filters.languages is new: pt"),
+        ("[stop]", '[filters]\nlanguages = ["pt"]\n[stop]', ["filters.languages", "pt"]),
         (
             "[stop]",
             "[service.limits.timeline]\nallowance = 7\n[stop]",
-            "services.one.example.limits is new: timeline allowance 7",
+            ["services.one.example.limits", "timeline", "allowance 7"],
         ),
-        ("[stop]", '[media]\nkinds = ["photo"]\n[stop]', "media is new: kinds photo, max_bytes 20971520"),
-        ("[stop]", '[history]\ncounters = "1h"\n[stop]', "history counters: 1 day, 0:00:00 before, 1:00:00 now"),
+        ("[stop]", '[media]\nkinds = ["photo"]\n[stop]', ["media", "photo", "20971520"]),
+        ("[stop]", '[history]\ncounters = "1h"\n[stop]', ["history counters", "1 day, 0:00:00", "1:00:00"]),
     ],
 )
-def test_what_decides_what_is_collected_is_named_with_both_its_values(old: str, new: str, line: str) -> None:
-    assert line in changes(old, new)
+def test_what_decides_what_is_collected_is_named_with_both_its_values(old: str, new: str, named: list[str]) -> None:
+    assert [line for line in changes(old, new) if line.startswith(named[0]) and all(value in line for value in named)]
 
 
 def test_a_refusal_names_some_of_many_changes_and_counts_the_rest() -> None:

@@ -50,7 +50,8 @@ def test_a_crashed_part_starts_again_and_waits_longer_each_time_up_to_a_bound() 
     assert waits[:4] == [1, 2, 4, 8]
     assert waits[-1] == RESTARTS.most.total_seconds()
     assert len(notes) == len(starts)
-    assert notes[0].startswith("ears: crashed with RuntimeError: broken; at ")
+    assert notes[0].startswith("ears: ")
+    assert "RuntimeError: broken" in notes[0]
 
 
 def test_a_part_that_ran_well_for_a_while_waits_shortly_after_its_next_crash() -> None:
@@ -187,7 +188,8 @@ def test_a_part_that_is_silent_for_an_hour_is_started_again_and_then_given_an_ho
 
     notes = supervised(scene)
     assert [round((later - earlier) / MINUTE) for earlier, later in pairwise(starts)] == [60, 60]
-    assert [note.startswith("ears: silent for 3600 s, so it is started again") for note in notes] == [False, True, False, True]
+    assert all(note.startswith("ears: ") for note in notes)
+    assert ["3600 s" in note for note in notes] == [False, True, False, True]
 
 
 def test_a_silent_part_that_does_not_let_go_is_not_started_twice() -> None:
@@ -228,5 +230,6 @@ def test_a_silent_part_is_named_once_with_the_place_where_it_waits() -> None:
 
     notes = supervised(scene)
     assert len(notes) == 1
-    assert notes[0].startswith("ears: no sign of life for 120 s; waits at: ")
+    assert notes[0].startswith("ears: ")
+    assert "120 s" in notes[0]
     assert "test_supervisor.py" in notes[0]

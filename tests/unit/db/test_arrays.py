@@ -23,8 +23,9 @@ def test_an_update_reads_its_values_from_the_arrays() -> None:
 
 @pytest.mark.parametrize("sql", ["delete from t where a = ?", "insert into t (a) select ? from u", "update t set a = ?"])
 def test_what_cannot_be_rewritten_is_refused(sql: str) -> None:
-    with pytest.raises(ValueError, match="cannot be run over arrays"):
+    with pytest.raises(ValueError) as caught:
         over_arrays(sql, ("text", "text", "text"))
+    assert sql in str(caught.value)
 
 
 def test_what_is_written_over_arrays_stays_as_it_is() -> None:

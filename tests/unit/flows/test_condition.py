@@ -55,32 +55,35 @@ def test_a_flag_nobody_told_is_false() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "named"),
     [
-        ("folowers < 5", "unknown word 'folowers' (did you mean 'followers'?)"),
-        ("followers", "compare it, as in: followers < 10"),
-        ("news == 3", "compares 'news', which is either true or not"),
-        ("judged('language', 'english')", "asks for the language 'english', which no judge says: write a code such as 'pt'"),
-        ("judged('variety', 'pt')", "which no judge says: write 'pt-PT', 'pt-BR' or 'mixed'"),
-        ("depth < 'three'", "compares the text 'three' with the number depth"),
-        ("language < 'pt'", "texts know ==, !=, in and contains"),
-        ("depth contains 'x'", "'contains' with a number"),
-        ("depth < 3 news", "join conditions with 'and' or 'or'"),
-        ("(depth < 3", "ends where ')' should be"),
-        ("depth <", "ends too early"),
-        ("depth < 3 and", "ends too early"),
-        ("language in 'pt'", "where '[' should be"),
-        ("__import__('os')", "unknown word '__import__'"),
-        ("depth ** 2", "is not understood"),
-        ("depth < 3; news", "is not understood"),
-        ("not " * 100 + "news", "nested too deeply"),
-        ("news or " * 100 + "news", "500 are allowed"),
+        ("folowers < 5", ["'folowers'", "'followers'"]),
+        ("followers", ["followers < 10"]),
+        ("news == 3", ["'news'", "'not news'"]),
+        ("judged('language', 'english')", ["'english'", "language", "'pt'"]),
+        ("judged('variety', 'pt')", ["'pt'", "'pt-PT'", "'pt-BR'", "'mixed'"]),
+        ("depth < 'three'", ["'three'", "depth"]),
+        ("language < 'pt'", ["'<'", "==", "!=", "in", "contains"]),
+        ("depth contains 'x'", ["'contains'"]),
+        ("depth < 3 news", ["'news'", "'and'", "'or'"]),
+        ("(depth < 3", ["')'"]),
+        ("depth <", []),
+        ("depth < 3 and", []),
+        ("language in 'pt'", ["'['"]),
+        ("__import__('os')", ["'__import__'"]),
+        ("depth ** 2", ["'** 2'"]),
+        ("depth < 3; news", ["'; news'"]),
+        ("not " * 100 + "news", []),
+        ("news or " * 100 + "news", ["804", "500"]),
     ],
 )
-def test_a_wrong_condition_says_what_is_allowed(text: str, message: str) -> None:
+def test_a_wrong_condition_says_what_is_allowed(text: str, named: list[str]) -> None:
     with pytest.raises(ValueError) as caught:
         parse(text)
-    assert message in str(caught.value)
+    message = str(caught.value)
+    assert repr(text) in message or str(len(text)) in message
+    explanation = message.replace(repr(text), "")
+    assert all(value in explanation for value in named)
 
 
 def test_only_conditions_about_change_wake_by_themselves() -> None:

@@ -17,6 +17,7 @@ from bowerbird.flows.files.flow_file import parse_flow
 from bowerbird.policies import RANKERS
 from bowerbird.providers import PROVIDERS, provider
 from bowerbird.starting.plan_checks import sorted_seeds
+from failures import raises_code
 
 WORDS = vocabulary()
 SHORT = """\
@@ -124,111 +125,126 @@ def test_a_line_of_seeds_that_is_no_text_is_one_bad_seed(seeds: str, tmp_path: P
     unusable = sorted_seeds(parse_crawl(text, tmp_path / "x.toml", WORDS), {})
     assert (unusable.good, unusable.bad) == (2, 1)
     line = 2 if "txt" in seeds else 3
-    assert f":{line}: '@caf\ufffd' is not UTF-8 text; save the file as UTF-8" in unusable.first[0]
+    assert f":{line}: '@caf\ufffd'" in unusable.first[0]
 
 
 def test_a_file_of_seeds_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text(f"id,name\n1,{'x' * 200_000}\n", "utf-8")
     text = SHORT.replace('seeds = ["@Gargron", "14715", "@Gargron"]', 'seeds.file = "s.csv"\nseeds.column = "id"')
     plan = parse_crawl(text, tmp_path / "x.toml", WORDS)
-    with pytest.raises(UserError, match=r"s.csv is not a table of comma-separated values"):
+    with raises_code(UserError, "file_damaged") as caught:
         list(plan.seeds)
+    assert str(tmp_path / "s.csv") in caught.value.problem
     (tmp_path / "s.csv").unlink()
-    with pytest.raises(UserError, match=r"s.csv cannot be read: No such file"):
+    with raises_code(UserError, "file_unreadable") as caught:
         list(plan.seeds)
+    assert str(tmp_path / "s.csv") in caught.value.problem
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "line", "message"),
+    ("old", "new", "line", "code", "named"),
     [
         (
             'flow = "timelines"',
             'flow = "timeline"',
             1,
-            "unknown flow 'timeline' (did you mean 'timelines'?); built in: cascades, community, event, graph",
+            "unknown_flow",
+            "'timeline' 'timelines' cascades graph",
         ),
-        ('flow = "timelines"', 'flow = "other.toml"', 1, "other.toml' does not exist"),
-        ('flow = "timelines"', "", None, "flow is missing; write for example"),
-        ('flow = "timelines"', "flow = 3", 1, "flow must be a text in quotes, not 3"),
-        ("seeds = [", "seds = [", 2, "unknown key 'seds' in a crawl file (did you mean 'seeds'?)"),
-        ('["@Gargron", "14715", "@Gargron"]', "[]", 2, "seeds are missing; write for example"),
+        ('flow = "timelines"', 'flow = "other.toml"', 1, "file_not_found", "other.toml'"),
+        ('flow = "timelines"', "", None, "missing_value", 'flow "timelines"'),
+        ('flow = "timelines"', "flow = 3", 1, "invalid_file", "flow 3"),
+        ("seeds = [", "seds = [", 2, "unknown_key", "'seds' 'seeds'"),
+        ('["@Gargron", "14715", "@Gargron"]', "[]", 2, "no_seeds", "seeds.file"),
         (
             'seeds = ["@Gargron", "14715", "@Gargron"]',
             'seeds.file = "no.txt"',
             2,
-            "no.txt' does not exist; paths start from the folder",
+            "file_not_found",
+            "no.txt'",
         ),
         (
             'provider = "mastodon"',
             'provider = "mastadon"',
             4,
-            "unknown provider 'mastadon' (did you mean 'mastodon'?); allowed: bluesky, mastodon",
+            "unknown_provider",
+            "'mastadon' 'mastodon' bluesky",
         ),
-        ('provider = "mastodon"', "", 3, "provider is missing"),
-        ('"https://mastodon.social/"', '"mastodon.social"', 5, "is not a web address; write for example"),
-        ('"https://mastodon.social/"', '"https://me:pw@mastodon.social"', 5, "must not contain a password"),
-        ('base = "https', 'basis = 1\nbase = "https', 5, "unknown key 'basis' in a service (did you mean 'base'?)"),
-        ("[service]", "[services]", 3, "services must be a list, not"),
-        ("[service]", 'store = "mysql://x"\n[service]', 3, "is not understood; write a file name or postgresql://…"),
-        ("[service]", "concurrency = 0\n[service]", 3, "concurrency must be 1 or more"),
-        ("[service]", "in_memory = 0\n[service]", 3, "in_memory must be 1 or more"),
-        ("[service]", 'name = "a/b"\n[service]', 3, "must be made of letters"),
-        ("[service]", "stop.cals = 1\n[service]", 3, "unknown key 'cals' in [stop] (did you mean 'calls'?)"),
-        ("[service]", 'filters.max_depth = "x"\n[service]', 3, "max_depth must be a whole number"),
+        ('provider = "mastodon"', "", 3, "missing_value", "provider"),
+        ('"https://mastodon.social/"', '"mastodon.social"', 5, "invalid_address", "'mastodon.social' https://"),
+        ('"https://mastodon.social/"', '"https://me:pw@mastodon.social"', 5, "insecure_address", "base"),
+        ('base = "https', 'basis = 1\nbase = "https', 5, "unknown_key", "'basis' 'base' credentials"),
+        ("[service]", "[services]", 3, "invalid_file", "services {'provider':"),
+        ("[service]", 'store = "mysql://x"\n[service]', 3, "invalid_address", "'mysql://x' postgresql://"),
+        ("[service]", "concurrency = 0\n[service]", 3, "invalid_file", "concurrency 0"),
+        ("[service]", "in_memory = 0\n[service]", 3, "invalid_file", "in_memory 0"),
+        ("[service]", 'name = "a/b"\n[service]', 3, "invalid_file", "name 'a/b'"),
+        ("[service]", "stop.cals = 1\n[service]", 3, "unknown_key", "'cals' [stop] 'calls'"),
+        ("[service]", 'filters.max_depth = "x"\n[service]', 3, "invalid_file", "max_depth 'x'"),
         (
             "[service]",
             "[service.limits.timelin]\nallowance = 1\n[service]",
             3,
-            "unknown key 'timelin' in the limits of a mastodon service",
+            "unknown_key",
+            "'timelin' mastodon 'timeline'",
         ),
     ],
 )
-def test_a_mistake_names_its_line(tmp_path: Path, old: str, new: str, line: int | None, message: str) -> None:
+def test_a_mistake_names_its_line(tmp_path: Path, old: str, new: str, line: int | None, code: str, named: str) -> None:
     assert old in SHORT
-    with pytest.raises(FlowError) as caught:
+    with raises_code(FlowError, code) as caught:
         parse_crawl(SHORT.replace(old, new, 1), tmp_path / "people.toml", WORDS)
-    assert message in str(caught.value)
+    assert all(value in str(caught.value) for value in named.split())
+    assert "me:pw" not in str(caught.value)
     assert (caught.value.line, caught.value.file) == (line, str(tmp_path / "people.toml"))
 
 
 def test_a_mistake_in_an_override_is_found_in_the_crawl_file(tmp_path: Path) -> None:
     text = SHORT.replace('flow = "timelines"\n', "") + '[flow]\nuse = "timelines"\n[flow.facets.profiles]\nranker = "best"\n'
-    with pytest.raises(FlowError, match=r"people\.toml:8: unknown ranker 'best'"):
+    with raises_code(FlowError, "unknown_name") as caught:
         parse_crawl(text, tmp_path / "people.toml", WORDS)
+    assert caught.value.problem.startswith(f"{tmp_path / 'people.toml'}:8: ")
+    assert "'best'" in caught.value.problem
 
 
 def test_a_flow_must_fit_every_service(tmp_path: Path) -> None:
     text = SHORT.replace('flow = "timelines"\n', "") + '[flow]\nseeds = ["liked"]\n[flow.facets.liked]\n'
-    with pytest.raises(FlowError, match=r"people\.toml:7: unknown facet 'liked' \(did you mean 'likes'\?\)"):
+    with raises_code(FlowError, "unknown_name") as caught:
         parse_crawl(text, tmp_path / "people.toml", WORDS)
+    assert caught.value.problem.startswith(f"{tmp_path / 'people.toml'}:7: ")
+    assert "'liked'" in caught.value.problem
+    assert "'likes'" in caught.value.problem
 
 
 @pytest.mark.parametrize(
-    ("file", "column", "message"),
+    ("file", "column", "code", "named"),
     [
-        ("s.csv", "", "say which column of the CSV holds the seeds, such as column = 'id'"),
-        ("s.csv", "idd", "the CSV has no column 'idd' (did you mean 'id'?); it has: id, name"),
-        ("", "id", "column needs a file"),
+        ("s.csv", "", "ambiguous", "column = 'id'"),
+        ("s.csv", "idd", "unknown_name", "'idd' 'id' name"),
+        ("", "id", "missing_value", "file ="),
     ],
 )
-def test_a_csv_needs_a_column_that_is_there(tmp_path: Path, file: str, column: str, message: str) -> None:
+def test_a_csv_needs_a_column_that_is_there(tmp_path: Path, file: str, column: str, code: str, named: str) -> None:
     (tmp_path / "s.csv").write_text("id,name\n1,a\n", "utf-8")
     seeds = f'[seeds]\nlist = ["1"]\nfile = "{file}"\ncolumn = "{column}"\n'
     text = SHORT.replace('seeds = ["@Gargron", "14715", "@Gargron"]\n', "") + seeds
-    with pytest.raises(FlowError) as caught:
+    with raises_code(FlowError, code) as caught:
         parse_crawl(text, tmp_path / "x.toml", WORDS)
-    assert message in str(caught.value)
+    assert all(value in str(caught.value) for value in named.split())
 
 
 def test_two_services_need_two_names(tmp_path: Path) -> None:
     again = '[[services]]\nprovider = "mastodon"\nbase = "https://mastodon.social"\n'
-    with pytest.raises(FlowError, match=r"two services are called 'mastodon\.social'"):
+    with raises_code(FlowError, "already_exists") as caught:
         parse_crawl(SHORT + again, tmp_path / "x.toml", WORDS)
+    assert "'mastodon.social'" in caught.value.problem
 
 
 def test_a_missing_file_says_how_to_get_one(tmp_path: Path) -> None:
-    with pytest.raises(FlowError, match="no such file; `bowerbird init` writes one"):
+    with raises_code(FlowError, "file_not_found") as caught:
         read_crawl_file(tmp_path / "no.toml", WORDS)
+    assert str(tmp_path / "no.toml") in caught.value.problem
+    assert "`bowerbird init`" in caught.value.advice
 
 
 @pytest.mark.parametrize("network", sorted(PROVIDERS))
@@ -236,8 +252,9 @@ def test_a_missing_file_says_how_to_get_one(tmp_path: Path) -> None:
 def test_every_example_runs_as_it_is(tmp_path: Path, name: str, network: str) -> None:
     flow = parse_flow(builtin_flows()[name], name, {}, RANKERS)
     if not flow.seeds and network not in WORDS.channels:
-        with pytest.raises(FlowError, match="only listens"):
+        with raises_code(FlowError, "missing_value") as caught:
             parse_crawl(example(flow, network), tmp_path / "crawl.toml", WORDS)
+        assert "[[streams]]" in caught.value.advice
         return
     file = tmp_path / "crawl.toml"
     file.write_text(example(flow, network), "utf-8")
@@ -281,7 +298,7 @@ def test_commented_keywords_of_the_event_example_are_valid(tmp_path: Path) -> No
 def test_seeds_of_a_file_stand_where_an_example_says(tmp_path: Path) -> None:
     flow = parse_flow(builtin_flows()["timelines"], "timelines", {}, RANKERS)
     text = example(flow, "mastodon")
-    assert 'in place of the next line: seeds.file = "seeds.txt"' in text
+    assert 'seeds.file = "seeds.txt"' in text
     (tmp_path / "seeds.txt").write_text("1\n")
     text = re.sub("^seeds = .*$", 'seeds.file = "seeds.txt"', text, flags=re.MULTILINE).replace("# contact =", "contact =")
     assert parse_crawl(text, tmp_path / "x.toml", WORDS).contact == "you@university.edu"
@@ -296,5 +313,7 @@ def test_media_go_to_a_folder_beside_the_file_and_mistakes_are_named(tmp_path: P
     full = parse_crawl(text, tmp_path / "a.toml", WORDS).media
     assert full is not None
     assert (full.folder, full.kinds, full.max_bytes, full.allows_private) == (str(tmp_path / "pictures"), ("video",), 1000, True)
-    with pytest.raises(FlowError, match="kind"):
+    with raises_code(FlowError, "unknown_key") as caught:
         parse_crawl(f'{SHORT}[media]\nkind = "video"\n', tmp_path / "a.toml", WORDS)
+    assert "'kind'" in caught.value.problem
+    assert "'kinds'" in caught.value.problem

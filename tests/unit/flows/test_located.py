@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from bowerbird.errors import FlowError
 from bowerbird.flows.language.spelling import duration, meant, spell
 from bowerbird.flows.language.toml_lines import read
+from failures import raises_code
 
 TEXT = """\
 # a comment with [brackets] and "quotes"
@@ -66,13 +67,16 @@ def test_windows_line_ends_count_once() -> None:
 
 
 def test_broken_toml_names_the_line() -> None:
-    with pytest.raises(FlowError, match=r"f\.toml:2: this is not valid TOML"):
+    with raises_code(FlowError, "invalid_toml") as caught:
         read("a = 1\nb = = 2\n", "f.toml")
+    assert caught.value.problem.startswith("f.toml:2: ")
 
 
 def test_an_unfinished_text_names_a_line_too() -> None:
-    with pytest.raises(FlowError, match=r"f\.toml:\d+: "):
+    with raises_code(FlowError, "invalid_toml") as caught:
         read('a = 1\nb = """open', "f.toml")
+    assert caught.value.line is not None
+    assert caught.value.problem.startswith(f"f.toml:{caught.value.line}: ")
 
 
 _keys = st.text("abc", min_size=1, max_size=3)
@@ -126,9 +130,10 @@ def test_durations_are_numbers_with_units(text: str, span: timedelta) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "15", "15 minutes", "-5m", "0s", "m", "1y", "9" * 400 + "w"])
-def test_what_is_no_duration_is_refused_with_examples(text: str) -> None:
-    with pytest.raises(ValueError, match=r"90s, 15m|longer than zero"):
+def test_duration_that_is_invalid_raises_with_its_text(text: str) -> None:
+    with pytest.raises(ValueError) as caught:
         duration(text)
+    assert repr(text) in str(caught.value)
 
 
 @given(st.timedeltas(min_value=timedelta(milliseconds=1), max_value=timedelta(days=3000)))
@@ -137,5 +142,6 @@ def test_a_duration_is_spelled_as_it_is_read(span: timedelta) -> None:
 
 
 def test_near_words_are_suggested() -> None:
-    assert meant("timelin", ["timeline", "posts"]) == " (did you mean 'timeline'?)"
+    assert "'timeline'" in meant("timelin", ["timeline", "posts"])
+    assert "posts" not in meant("timelin", ["timeline", "posts"])
     assert meant("xyz", ["timeline"]) == ""

@@ -14,6 +14,7 @@ from bowerbird.flows.files.example import example
 from bowerbird.flows.files.flow_file import parse_flow
 from bowerbird.model import Area, Box
 from bowerbird.providers.places import circle, tiles
+from failures import raises_code
 
 WORDS = vocabulary()
 LISBON = '[[places]]\nname = "Lisbon"\nbox = [-9.5, 38.6, -9.0, 38.9]\n'
@@ -54,15 +55,18 @@ def test_weibo_is_asked_around_points() -> None:
     (search,) = plan_of("weibo", LISBON, "").searches
     assert (search.facet, search.hints) == ("nearby", {"range": "11132"})
     assert len(search.targets) == 9
-    with pytest.raises(FlowError, match=r"Portugal.*smaller box"):
+    with raises_code(FlowError, "too_large") as caught:
         plan_of("weibo", '[[places]]\nname = "Portugal"\n', "")
+    assert "'Portugal'" in caught.value.problem
+    assert "400" in caught.value.problem
 
 
 def test_a_place_that_is_too_large_is_named_with_its_own_line() -> None:
     for provider, way in (("weibo", ""), ("x", ""), ("x", 'by = "search"\n')):
         large = f'[[places]]\nname = "Sea"\n{way}box = [-180, -10, 180, 10]\n'
-        with pytest.raises(FlowError, match=r"'Sea' would take") as refused:
+        with raises_code(FlowError, "too_large") as refused:
             plan_of(provider, LISBON + large + LISBON.replace("Lisbon", "Lisboa"), "")
+        assert "'Sea'" in refused.value.problem
         assert refused.value.line == 11 + bool(way)
 
 
@@ -70,7 +74,7 @@ def test_a_place_that_is_too_large_is_named_with_its_own_line() -> None:
 def test_networks_without_geography_are_only_judged(provider: str) -> None:
     plan = plan_of(provider, LISBON)
     assert (plan.streams, plan.searches, len(plan.places)) == ((), (), 1)
-    with pytest.raises(FlowError, match="seeds are missing"):
+    with raises_code(FlowError, "no_seeds"):
         plan_of(provider, LISBON, "")
 
 
@@ -82,23 +86,24 @@ def test_a_file_with_streams_of_its_own_gets_none_unless_a_place_asks_for_it() -
 
 
 @pytest.mark.parametrize(
-    ("places", "message"),
+    ("places", "code", "line", "named"),
     [
-        ('[[places]]\nname = "X"\nbox = [1, 2, 3]', "box must be"),
-        ('[[places]]\nname = "X"\nbox = [1, 5, 3, 2]', "box must be"),
-        ('[[places]]\nname = "X"\nbox = [-190, 2, 3, 5]', "box must be"),
-        ('[[places]]\nname = "Qwertyuiop"', "'Qwertyuiop'"),
-        ('[[places]]\nname = "X"\nwhere = "Qwertyuiop"', "'Qwertyuiop'"),
-        ("[[places]]\nbox = [1, 2, 3, 4]", "name is missing"),
-        (LISBON + LISBON, "two places are called 'Lisbon'"),
-        (LISBON + 'by = "streams"', "unknown way 'streams'"),
-        (LISBON + "radius = 3", "unknown key 'radius'"),
+        ('[[places]]\nname = "X"\nbox = [1, 2, 3]', "invalid_file", 8, "box [1, 3]"),
+        ('[[places]]\nname = "X"\nbox = [1, 5, 3, 2]', "invalid_file", 8, "box [1, 5,"),
+        ('[[places]]\nname = "X"\nbox = [-190, 2, 3, 5]', "invalid_file", 8, "box [-190,"),
+        ('[[places]]\nname = "Qwertyuiop"', "unknown_name", 7, "'Qwertyuiop'"),
+        ('[[places]]\nname = "X"\nwhere = "Qwertyuiop"', "unknown_name", 8, "'Qwertyuiop'"),
+        ("[[places]]\nbox = [1, 2, 3, 4]", "missing_value", 6, "name"),
+        (LISBON + LISBON, "already_exists", 10, "'Lisbon'"),
+        (LISBON + 'by = "streams"', "unknown_name", 9, "'streams' 'stream' search"),
+        (LISBON + "radius = 3", "unknown_key", 9, "'radius' box"),
     ],
 )
-def test_a_mistake_in_a_place_names_its_line(places: str, message: str) -> None:
-    with pytest.raises(FlowError, match=message) as caught:
+def test_a_mistake_in_a_place_names_its_line(places: str, code: str, line: int, named: str) -> None:
+    with raises_code(FlowError, code) as caught:
         plan_of("mastodon", places)
-    assert caught.value.line
+    assert (caught.value.file, caught.value.line) == ("x.toml", line)
+    assert all(value in str(caught.value) for value in named.split())
 
 
 def test_a_box_across_the_date_line_is_asked_for_in_two_parts() -> None:
@@ -116,8 +121,9 @@ def test_tiles_cover_the_box_and_are_small_enough() -> None:
     for x, y in ((-9.5, 36.9), (-6.2, 42.1), (-8.0, 40.0)):
         assert any(tile.holds(x, y) for tile in found)
     assert all((tile.north - tile.south) * 111.32 <= 40.01 for tile in found)
-    with pytest.raises(UserError, match="small boxes"):
+    with raises_code(UserError, "too_large") as caught:
         tiles(area, 1.0, 2_000)
+    assert "2,000" in caught.value.problem
 
 
 def test_a_circle_reaches_the_corners_of_its_box() -> None:

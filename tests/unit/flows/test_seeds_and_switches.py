@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from bowerbird.flows.flow import Edge, FacetUse, Flow
 from bowerbird.model import Service
 from bowerbird.providers import provider
 from bowerbird.simulated.tokens import IssuedTokens
+from failures import command_error, raises_code
 
 WORDS = vocabulary()
 SERVICE = '[service]\nprovider = "{}"\nbase = "https://api.example"\n'
@@ -42,23 +44,23 @@ def test_a_query_is_a_choice_and_a_condition(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    ("line", "code", "named"),
     [
-        ('seeds.query = "user where followers > 1"', "did you mean 'users'?"),
-        ('seeds.query = "users where followers > "', "ends too early"),
-        ('seeds.query = "users where likes > 3"', "likes is not known of stored users"),
-        ('seeds.query = "users where news"', "news is not known of stored users"),
-        ('seeds.query = "users; drop table users"', "must begin with one of"),
-        ('seeds.query = "posts where likes > 3"', "the query chooses posts, but the flow 'graph' begins with: user"),
-        ('seeds.store = "old.db"', "store needs a query"),
-        ('seeds = { query = "users", store = "old.db" }', "the store 'old.db' does not exist"),
+        ('seeds.query = "user where followers > 1"', "invalid_file", "'users'"),
+        ('seeds.query = "users where followers > "', "invalid_file", "'followers"),
+        ('seeds.query = "users where likes > 3"', "unknown_name", "likes followers"),
+        ('seeds.query = "users where news"', "unknown_name", "news followers"),
+        ('seeds.query = "users; drop table users"', "invalid_file", "drop authors, posts, users"),
+        ('seeds.query = "posts where likes > 3"', "conflicting_options", "posts 'graph' user"),
+        ('seeds.store = "old.db"', "missing_value", "query ="),
+        ('seeds = { query = "users", store = "old.db" }', "file_not_found", "'old.db'"),
     ],
 )
-def test_a_wrong_query_names_its_line_and_says_what_is_known(line: str, message: str) -> None:
-    with pytest.raises(FlowError) as raised:
+def test_a_wrong_query_names_its_line_and_says_what_is_known(line: str, code: str, named: str) -> None:
+    with raises_code(FlowError, code) as raised:
         parsed(f'flow = "graph"\n{line}')
-    assert "x.toml:2: " in str(raised.value)
-    assert message in str(raised.value)
+    assert raised.value.problem.startswith("x.toml:2: ")
+    assert all(value in str(raised.value) for value in named.split())
 
 
 def test_seeds_of_a_file_know_their_lines(tmp_path: Path) -> None:
@@ -107,23 +109,24 @@ def test_addresses_of_every_network_are_understood(network: str, facet: str, tex
 def test_a_facet_that_is_off_takes_along_what_only_it_led_to() -> None:
     plan = parsed('flow.use = "robots"\nflow.facets.timeline.on = false\nseeds = ["1"]', "weibo")
     assert [use.name for use in plan.flow.facets] == ["following", "followers", "profile", "tags"]
-    with pytest.raises(FlowError, match="the flow uses no facet"):
+    with raises_code(FlowError, "missing_value"):
         parsed('flow.use = "listen"\nflow.facets.profiles.on = false\nseeds = ["1"]')
 
 
 @pytest.mark.parametrize("name", ["timelin", "likes"])
 def test_what_the_flow_does_not_have_cannot_be_switched_off(name: str) -> None:
-    with pytest.raises(FlowError) as raised:
+    with raises_code(FlowError, "unknown_name") as raised:
         parsed(f'flow.use = "timelines"\nflow.facets.{name}.on = false\nseeds = ["1"]')
-    assert f"x.toml:2: the flow 'timelines' has no facet {name!r} to switch off" in str(raised.value)
-    assert str(raised.value).endswith("it has: profile, profiles, timeline")
-    assert ("did you mean 'timeline'?" in str(raised.value)) is (name == "timelin")
+    assert (raised.value.file, raised.value.line) == ("x.toml", 2)
+    assert repr(name) in raised.value.problem
+    assert "profile, profiles, timeline" in raised.value.advice
+    assert ("'timeline'" in raised.value.problem) is (name == "timelin")
 
 
 def test_a_flow_about_places_needs_some() -> None:
-    with pytest.raises(FlowError) as raised:
+    with raises_code(FlowError, "missing_value") as raised:
         parsed('flow = "places"\nseeds = ["1"]')
-    assert (raised.value.code, raised.value.file, raised.value.line) == ("missing_value", "x.toml", 1)
+    assert (raised.value.file, raised.value.line) == ("x.toml", 1)
     assert "[[places]]" in raised.value.advice
 
 
@@ -136,18 +139,19 @@ def test_an_optional_edge_is_left_out_where_pages_do_not_carry_what_it_takes() -
 
 def test_what_a_network_lacks_is_said_before_the_start() -> None:
     (line, _) = left_out(parsed('flow = "robots"\nseeds = ["1"]', "x"))
-    assert line == "api.example cannot be asked for tags: the crawl goes on there without."
+    assert {"api.example", "tags"} <= set(re.findall(r"[\w.]*\w", line))
     assert list(left_out(parsed('flow = "hydrate"\nseeds = ["1"]', "weibo"))) == [], "ids are asked for in another way"
     assert list(left_out(parsed('flow = "robots"\nseeds = ["1"]', "weibo"))) == []
 
 
 def test_a_mistake_in_one_of_several_ends_names_the_line_of_its_table() -> None:
     text = builtin_flows()["robots"].replace('to = ["followers", "profile", "timeline", "tags"]', 'to = ["followers", "profil"]')
-    with pytest.raises(FlowError) as raised:
+    with raises_code(FlowError, "unknown_name") as raised:
         parse_flow(text, "robots.toml", WORDS.facets(), WORDS.rankers)
     line = next(number for number, each in enumerate(text.splitlines(), 1) if '"profil"' in each)
-    assert f"robots.toml:{line}: " in str(raised.value)
-    assert "did you mean 'profile'?" in str(raised.value)
+    assert raised.value.problem.startswith(f"robots.toml:{line}: ")
+    assert "'profil'" in raised.value.problem
+    assert "'profile'" in raised.value.problem
 
 
 def test_a_facet_is_asked_with_its_own_credentials_or_with_those_of_the_service() -> None:
@@ -160,8 +164,10 @@ def test_a_facet_is_asked_with_its_own_credentials_or_with_those_of_the_service(
 
     assert asked_with("user3") == ["user3"]
     assert asked_with() == ["user1", "user2"]
-    with pytest.raises(CredentialError, match="no weibo credential called 'user9'"):
+    with raises_code(CredentialError, "unknown_credential") as caught:
         asked_with("user9")
+    assert "'user9'" in caught.value.problem
+    assert "bowerbird credentials add user9 --provider weibo --server https://w" in caught.value.advice
 
 
 def test_many_edges_are_drawn_in_bundles() -> None:
@@ -181,10 +187,8 @@ def test_a_flow_can_be_copied_and_is_never_overwritten(
     assert json.loads(capsys.readouterr().out.splitlines()[-1]) == {"flow": "graph", "file": "graph.toml"}
     assert Path("graph.toml").read_text("utf-8") == builtin_flows()["graph"]
     assert run_command(["flow", "check", "graph.toml"]) == 0
-    assert run_command(["flow", "copy", "graph"]) == 2
-    assert "nothing is overwritten" in capsys.readouterr().err
-    assert run_command(["flow", "copy", "grap", "mine.toml"]) == 2
-    assert "did you mean 'graph'?" in capsys.readouterr().err
+    assert "graph.toml" in command_error("flow", "copy", "graph", code="already_exists").problem
+    assert "'graph'" in command_error("flow", "copy", "grap", "mine.toml", code="unknown_flow").problem
     assert run_command(["flow", "copy", "graph", "mine.txt"]) == 2
 
 
@@ -208,9 +212,9 @@ def test_whoever_switches_a_paid_facet_on_gets_it() -> None:
     plan = parsed(text, "x")
     assert {use.name for use in plan.flow.among(WORDS.providers["x"]).facets} >= {"followers"}
     (line,) = left_out(plan)
-    assert line.startswith(
-        "following is left out on api.example: each account listed costs $0.01. Switch it on in the crawl file"
-    )
+    assert "following" in line
+    assert "api.example" in line
+    assert "$0.01" in line
 
 
 def test_without_its_lists_every_robot_is_still_led_to_its_accounts() -> None:

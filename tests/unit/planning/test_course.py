@@ -10,7 +10,7 @@ from msgspec import structs
 from bowerbird.cli.screens.plan_page import rows_of
 from bowerbird.flows.flow import Stop
 from bowerbird.planning.budget import Means
-from bowerbird.planning.course import HORIZONS, NEVER, Course, Milestone
+from bowerbird.planning.course import ENOUGH, HORIZONS, NEVER, Course, Milestone
 from bowerbird.planning.plan import Plan, figures, notes, reckoned
 
 DAY = timedelta(days=1)
@@ -40,7 +40,9 @@ def test_share_of_answered_questions_is_never_negative_when_tasks_are_retired() 
 
 def test_a_time_limit_ends_what_would_go_on() -> None:
     limited = course(Stop(duration=3 * DAY))
-    assert limited.end == (3 * DAY, "it may run for 3 d 0 h")
+    assert limited.end is not None
+    assert limited.end[0] == 3 * DAY
+    assert "3 d 0 h" in limited.end[1]
     assert limited.count("calls", 30 * DAY) == limited.count("calls", 3 * DAY) == pytest.approx(600)
 
 
@@ -96,7 +98,7 @@ def test_what_does_not_go_round_ends_when_everything_is_asked_and_costs_nothing_
 
 def test_a_sample_ends_with_the_calls_that_make_it_good_enough() -> None:
     walk = structs.replace(course(Stop(half_width=0.05)), enough=300)
-    assert walk.end == (3 * DAY, "the sample is good enough")
+    assert walk.end == (3 * DAY, ENOUGH)
     assert walk.done_after == 3 * DAY
     assert walk.count("calls", 30 * DAY) == pytest.approx(600)
 
@@ -125,7 +127,7 @@ def test_a_plan_ends_where_the_budget_does_and_names_money() -> None:
     limited = spending(Means(60.0, is_monthly=False))
     assert limited.end is not None
     assert limited.end[0] / DAY == pytest.approx(6)
-    assert limited.end[1] == "the $60.00 that it may spend in all are used up"
+    assert "$60.00" in limited.end[1]
     assert limited.is_spent
     assert limited.count("dollars", 30 * DAY) == pytest.approx(60)
 
@@ -134,7 +136,8 @@ def test_a_month_s_budget_that_lasts_for_the_month_ends_nothing() -> None:
     assert spending(Means(350.0, is_monthly=True)).end is None
     soon = spending(Means(100.0, is_monthly=True)).end
     assert soon is not None
-    assert soon[1] == "the $100.00 that may be spent in a month are used up, and it waits for the next"
+    assert "$100.00" in soon[1]
+    assert soon[1] != spending(Means(100.0, is_monthly=False)).end[1], "a month's budget comes again"  # type: ignore[index]
 
 
 def test_what_is_multiplied_from_a_world_that_was_cut_early_says_so() -> None:
@@ -147,7 +150,7 @@ def test_what_is_multiplied_from_a_world_that_was_cut_early_says_so() -> None:
     assert [figures(plan)["after"][name]["reckoned"] for name in ("day", "week", "month")] == [1.0, 3.5, 15.0]
     shown = " ".join(cell for row in brought(plan) for cell in row)
     assert "~ 1,400" in shown
-    assert any(note.startswith("~ is multiplied: of one world only 48.0 h was rehearsed") for note in notes(plan))
+    assert any("~" in note and "48.0 h" in note for note in notes(plan))
 
 
 def test_what_ends_soon_after_its_rehearsal_is_hardly_multiplied_however_late_one_asks() -> None:

@@ -19,6 +19,7 @@ from bowerbird.model import Visit as Settled
 from bowerbird.policies import ranker
 from bowerbird.simulated.world import World as SimulatedWorld
 from bowerbird.simulated.world.settings import DAY as DAY_MS
+from failures import raises_code
 
 DAYS = 2.0
 
@@ -88,5 +89,6 @@ def test_what_there_is_to_capture_is_that_of_all_worlds(worlds: list[SimulatedWo
 
 
 def test_more_accounts_than_a_world_has_need_the_policies_alone() -> None:
-    with pytest.raises(UserError, match="accounts"):
+    with raises_code(UserError, "invalid") as caught:
         evaluate_coverage(Wish(accounts=300_000, days=0.1, policies=("circular",), jobs=1), lambda _: None)
+    assert "300,000" in caught.value.problem

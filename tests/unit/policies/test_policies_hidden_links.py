@@ -15,6 +15,7 @@ from bowerbird.errors import UserError
 from bowerbird.model import Arrival, Facet, Outcome, Side, Subject, Visit
 from bowerbird.policies import RankerSetting, ranker
 from bowerbird.policies.graph_walks.walking import Trodden, node_in, trodden
+from failures import raises_code
 
 FOLLOWING = Facet(name="following", subject=Subject.USER, yields=frozenset({"relations"}), side=Side.FOLLOWING)
 JUMP = 30
@@ -118,10 +119,13 @@ def test_who_follows_nobody_and_is_not_known_to_be_followed_is_left_by_a_jump() 
 
 
 def test_jumps_need_seeds_that_are_written_by_id() -> None:
-    with pytest.raises(UserError, match="Walkers jump to seeds"):
+    with raises_code(UserError, "missing_value") as caught:
         ranker("rwrw", {"jump": 5}, setting=RankerSetting(FOLLOWING, (1,), "rwrw"))
+    assert "jump = 0" in caught.value.advice
 
 
 def test_the_published_walk_refuses_a_single_side_which_would_make_it_wrong() -> None:
-    with pytest.raises(UserError, match="needs both lists"):
+    with raises_code(UserError, "unsupported") as caught:
         ranker("mhrw", setting=RankerSetting(FOLLOWING, (1,), "mhrw"))
+    assert all(value in caught.value.problem for value in ("'mhrw'", "`following`", "`followers`"))
+    assert all(value in caught.value.advice for value in ("'rwrw'", "'frontier'"))

@@ -14,6 +14,7 @@ from bowerbird.errors import UserError
 from bowerbird.model import Arrival, Draw, Outcome, Placement, Task, Visit
 from bowerbird.policies import ranker
 from bowerbird.ports import Ranker
+from failures import raises_code
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -222,12 +223,17 @@ def test_the_interface_carries_classes_of_priority_and_a_memory() -> None:
 
 
 def test_unknown_rankers_and_options_are_refused_with_what_there_is() -> None:
-    with pytest.raises(UserError, match="no ranker 'fifi'; choose one of fifo, lifo, bfs, circular, random"):
+    with raises_code(UserError, "unknown_name") as caught:
         ranker("fifi")
-    with pytest.raises(UserError, match="no option 'sed'; it knows seed"):
+    assert "'fifi'" in caught.value.problem
+    assert "fifo, lifo, bfs, circular, random" in caught.value.advice
+    with raises_code(UserError, "unknown_name") as caught:
         ranker("random", {"sed": 1})
-    with pytest.raises(UserError, match="must be a whole number"):
+    assert all(value in caught.value.problem for value in ("'random'", "'sed'"))
+    assert "seed" in caught.value.advice
+    with raises_code(UserError, "invalid") as caught:
         ranker("random", {"seed": "one"})
+    assert all(value in caught.value.problem for value in ("'seed'", "'random'", "'one'"))
 
 
 def test_gather_asks_at_full_periods_so_that_what_came_in_between_goes_together() -> None:

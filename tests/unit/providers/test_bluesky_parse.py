@@ -12,6 +12,7 @@ from bluesky_payloads import ALICE, BOB, CAROL, actor, bluesky_list, detailed, p
 from provider_payloads import answer
 
 from bowerbird.model import Gone, Media, Outcome, PostKind, RelationKind, Signal, Subject, post_address
+from bowerbird.providers.page import REPEATED
 
 RECORDED = Path(__file__).parents[4] / "shared" / "data" / "recordings-jetstream" / "golden_v1.jsonl"
 NEVER_SEEN = f"did:plc:{'z' * 24}"
@@ -181,7 +182,7 @@ def test_a_timeline_goes_on_at_its_cursor_even_from_an_empty_page() -> None:
     assert read("timeline", ALICE, answer(feed(cursor=None))).cursor is None
     assert read("timeline", ALICE, answer(feed({"post": view()}, cursor=None))).cursor is None
     repeated = read("timeline", ALICE, answer(feed()), cursor="2026-05-25T14:20:00Z")
-    assert (repeated.cursor, repeated.detail[:25]) == (None, "the server answered the s")
+    assert (repeated.cursor, repeated.detail) == (None, REPEATED)
 
 
 def test_a_revisit_stops_where_the_last_one_began() -> None:

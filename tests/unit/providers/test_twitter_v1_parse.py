@@ -6,6 +6,7 @@ import pytest
 from provider_payloads import answer, read, tweet, twitter, user
 
 from bowerbird.model import Gone, Outcome, Page, PostKind, Reading, Relation, RelationKind, Subject
+from bowerbird.providers.page import REPEATED
 
 
 def page(facet: str, target: str, body: object, **headers: str) -> Page:
@@ -84,7 +85,7 @@ def test_cursor_zero_ends_a_list_and_an_empty_page_does_not() -> None:
 def test_a_cursor_that_repeats_ends_the_listing_and_says_so() -> None:
     found = read(twitter, "followers", "1", answer({"ids": ["7"], "next_cursor_str": "55"}), cursor="55")
     assert found.cursor is None
-    assert "same position" in found.detail
+    assert REPEATED in found.detail
 
 
 def test_follower_objects_are_users_and_relations() -> None:
@@ -189,7 +190,7 @@ def test_a_revisit_ends_at_the_known_post_and_does_not_keep_it_again() -> None:
 def test_a_page_that_does_not_go_down_ends_the_timeline() -> None:
     found = read(twitter, "timeline", "783214", answer([tweet("1002")]), cursor="1001/200")
     assert found.cursor is None
-    assert "same position" in found.detail
+    assert REPEATED in found.detail
 
 
 def test_search_goes_on_while_the_service_offers_next_results() -> None:

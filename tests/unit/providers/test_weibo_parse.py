@@ -10,6 +10,7 @@ from provider_payloads import NOON, answer
 from weibo_payloads import DELETED, person, read, remark, weibo_post
 
 from bowerbird.model import Gone, Outcome, PostKind, Reading, Relation, RelationKind, Subject, Trend, UserTag
+from bowerbird.providers.page import REPEATED
 from bowerbird.providers.weibo.ids import to_mid
 
 KEY = "3436164122209450"
@@ -106,7 +107,7 @@ def test_ids_become_relations_until_the_cursor_is_zero() -> None:
     assert page.cursor == "5000/2"
     assert read("following", "1", answer({"ids": [4], "next_cursor": 0})).cursor is None
     assert read("followers", "1", answer({"ids": [], "next_cursor": 500}), cursor="400/300").cursor == "500/300"
-    assert "same position" in read("followers", "1", answer({"ids": [2], "next_cursor": 400}), cursor="400/300").detail
+    assert REPEATED in read("followers", "1", answer({"ids": [2], "next_cursor": 400}), cursor="400/300").detail
 
 
 def test_an_era_ends_its_lists() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 
-import pytest
 from msgspec.structs import replace
 
 from bowerbird.clock import VirtualClock, run_virtual
@@ -21,6 +20,7 @@ from bowerbird.simulated.service import FLAVOURS, SimulatedService, simulate
 from bowerbird.simulated.serving.transport import InProcessTransport
 from bowerbird.simulated.world.posts.rows import POST, Row
 from bowerbird.simulated.world.settings import from_ms, to_ms
+from failures import raises_code
 
 SCENE = Scene(dialect="mastodon", flavour="gotosocial", flow="timelines", is_small=True)
 
@@ -125,5 +125,7 @@ def test_the_matrix_has_every_built_in_flow_on_every_flavour() -> None:
     scenes = all_scenes()
     pairs = {(scene.flavour, scene.flow) for scene in scenes}
     assert len(pairs) == len(builtin_flows()) * sum(len(names) for names in FLAVOURS.values()) >= 150
-    with pytest.raises(UserError, match="gotosocial"):
+    with raises_code(UserError, "unknown_name") as caught:
         all_scenes(["friendica"])
+    assert "'friendica'" in caught.value.problem
+    assert "gotosocial" in caught.value.advice

@@ -27,6 +27,7 @@ from bowerbird.simulated.world.posts.tags import (
     tag_number,
 )  # fmt: skip
 from bowerbird.simulated.world.settings import DAY, NEVER, to_ms
+from failures import raises_code
 
 NOW = datetime(2026, 1, 12, 18, 30, tzinfo=UTC)
 
@@ -254,5 +255,6 @@ def busiest_day(of: World) -> Day:
 
 @pytest.mark.parametrize("accounts", [1, 1 << 19])
 def test_impossible_sizes_are_refused_with_advice(accounts: int) -> None:
-    with pytest.raises(UserError, match="choose a number"):
+    with raises_code(UserError, "invalid") as caught:
         WorldSettings(accounts=accounts)
+    assert all(value in caught.value.problem for value in ("2", "262,144", f"{accounts:,}"))

@@ -9,6 +9,7 @@ from bowerbird.transport.serving import Listening
 from bowerbird.web.security.doors import Door, inside
 from bowerbird.web.security.passwords import checked
 from bowerbird.web.security.tries import network_of
+from failures import raises_code
 
 HERE = Door()
 PROXIED = Door(names=("crawl.example",), is_behind_proxy=True)
@@ -53,8 +54,10 @@ def test_names_are_those_of_hosts_alone() -> None:
     assert door.names == ("crawl.example", "2001:db8::1")
     assert not door.is_private
     for wrong in ("https://crawl.example", "crawl.example:80", "", "a b"):
-        with pytest.raises(UserError, match="--name"):
+        with raises_code(UserError, "invalid_address") as caught:
             Door.of(Listening(), (wrong,))
+        assert "--name" in caught.value.problem
+        assert repr(wrong) in caught.value.problem
 
 
 def test_who_sent_a_form_is_seen_by_what_browsers_say() -> None:

@@ -60,13 +60,20 @@ class Tally(Struct):
 def evaluate_recordings(folder: Path) -> dict[str, Any]:
     """The figures of all recordings in a folder and below it."""
     if not folder.is_dir():
-        raise UserError(f"{folder} is not a folder", "name one with recorded exchanges (*.json cassettes, *.jsonl stream events)")
+        raise UserError(
+            f"{folder} is not a folder",
+            "name one with recorded exchanges (*.json cassettes, *.jsonl stream events)",
+            code="file_not_found",
+        )
     tally = Tally(streams=streamed(folder))
     for exchange in recorded(folder):
         _take(tally, exchange)
     figures = tally.figures()
     if not figures["calls"]:
-        raise UserError(f"{folder} holds no recordings: *.json files with a list of `interactions`, or *.jsonl files of events")
+        raise UserError(
+            f"{folder} holds no recordings: *.json files with a list of `interactions`, or *.jsonl files of events",
+            code="missing_value",
+        )
     return figures
 
 

@@ -132,7 +132,9 @@ def _countries(table: Table) -> tuple[str, ...]:
     for code in table.texts("countries"):
         if code not in COUNTRIES:
             example = 'write two letters of ISO 3166, such as "PT"'
-            raise table.wrong("countries", f"{code!r} is no country{meant(code.upper(), COUNTRIES)}", example)
+            raise table.wrong(
+                "countries", f"{code!r} is no country{meant(code.upper(), COUNTRIES)}", example, code="unknown_name"
+            )
     return table.texts("countries")
 
 
@@ -141,14 +143,16 @@ def _zones(table: Table) -> tuple[str, ...]:
         try:
             ZoneInfo(zone)
         except (ZoneInfoNotFoundError, ValueError, OSError):
-            raise table.wrong("zones", f"{zone!r} is no time zone", 'write one such as "Europe/Lisbon"') from None
+            advice = 'write one such as "Europe/Lisbon"'
+            raise table.wrong("zones", f"{zone!r} is no time zone", advice, code="unknown_name") from None
     return table.texts("zones")
 
 
 def _languages(table: Table) -> tuple[str, ...]:
     for language in table.texts("own"):
         if not _LANGUAGE.fullmatch(language):
-            raise table.wrong("own", f'{language!r} is no code of a language, such as "pt"; varieties have a list of their own')
+            problem = f'{language!r} is no code of a language, such as "pt"; varieties have a list of their own'
+            raise table.wrong("own", problem, code="unknown_name")
     return table.texts("own")
 
 
@@ -156,7 +160,7 @@ def _varieties(table: Table, key: str) -> tuple[str, ...]:
     for variety in table.texts(key):
         if variety not in VARIETIES:
             known = f"{meant(variety, VARIETIES)}; known: {listed(VARIETIES)}"
-            raise table.wrong(key, f"nobody here can tell {variety!r} from other varieties{known}")
+            raise table.wrong(key, f"nobody here can tell {variety!r} from other varieties{known}", code="unknown_name")
     return table.texts(key)
 
 

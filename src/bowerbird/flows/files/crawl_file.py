@@ -218,7 +218,7 @@ def _seeds(table: Table, path: Path, flow: Flow, facets: Mapping[str, Facet], mo
     subjects = {facets[name].subject for name in flow.seeds if name in facets}
     if seeds.query is not None and seeds.query.subject not in subjects:
         message = f"the query chooses {seeds.query.what}, but the flow {flow.name!r} begins with: {listed(subjects)}"
-        raise table.table("seeds").wrong("query", message)
+        raise table.table("seeds").wrong("query", message, code="conflicting_options")
     return structs.replace(seeds, written=(*more, *seeds.written))
 
 

@@ -117,10 +117,12 @@ def _fit_problems(at: Path, edge: Edge, facets: Mapping[str, Facet]) -> Iterator
     if source is not None and take.yields not in source.yields and not edge.optional:
         possible = [name for name, other in TAKES.items() if other.yields in source.yields]
         message = f"{edge.take!r} needs {take.yields}, but pages of {edge.source!r} carry {listed(source.yields)}"
-        yield Problem((*at, "take"), message, f"possible: {listed(possible)}")
+        yield Problem((*at, "take"), message, f"possible: {listed(possible)}", code="unsupported")
     if to is not None and to.subject != take.subject:
         yield Problem(
-            (*at, "to"), f"{edge.take!r} gives targets of kind {take.subject}, but {edge.to!r} asks about a {to.subject}"
+            (*at, "to"),
+            f"{edge.take!r} gives targets of kind {take.subject}, but {edge.to!r} asks about a {to.subject}",
+            code="conflicting_options",
         )
 
 
@@ -137,7 +139,10 @@ def _condition_problems(at: Path, edge: Edge, source: Facet | None) -> Iterator[
         if asked and kind not in source.yields:
             carried = f"pages of {edge.source!r} carry {listed(source.yields)} and no {kind}"
             yield Problem(
-                at, f"{listed(asked)} cannot be known here: {carried}", "put the condition on an edge from a facet that does"
+                at,
+                f"{listed(asked)} cannot be known here: {carried}",
+                "put the condition on an edge from a facet that does",
+                code="unsupported",
             )
 
 
@@ -160,7 +165,12 @@ def _seed_problems(flow: Flow, names: list[str], facets: Mapping[str, Facet]) ->
             yield Problem(("seeds", number), problem, f"it uses: {listed(names)}", code="unknown_name")
     subjects = {facets[seed].subject for seed in flow.seeds if seed in facets}
     if len(subjects) > 1:
-        yield Problem(("seeds",), f"seeds cannot be {listed(subjects)} at once", "name facets that ask about the same kind")
+        yield Problem(
+            ("seeds",),
+            f"seeds cannot be {listed(subjects)} at once",
+            "name facets that ask about the same kind",
+            code="conflicting_options",
+        )
 
 
 def _lost_facets(flow: Flow, names: list[str], rankers: Mapping[str, frozenset[str]]) -> Iterator[Problem]:
@@ -211,7 +221,11 @@ def _sample_problems(flow: Flow, rankers: Mapping[str, frozenset[str]]) -> Itera
     if not 0 < half < 1:
         yield Problem(("stop", "half_width"), f"half_width is a part of one, such as 0.05, not {half:g}")
     if not any("walkers" in rankers.get(use.ranker, ()) for use in flow.facets):
-        yield Problem(("stop", "half_width"), "half_width is about samples, but no facet of the flow uses a ranker that walks")
+        yield Problem(
+            ("stop", "half_width"),
+            "half_width is about samples, but no facet of the flow uses a ranker that walks",
+            code="conflicting_options",
+        )
     for number, name in enumerate(flow.stop.estimates):
         if name not in ESTIMATES and not name.startswith("language:"):
             allowed = f"{listed(ESTIMATES)}, or language: with a code, such as language:pt"

@@ -59,8 +59,9 @@ def registered(answer: Answer) -> Application:
         application = Application("", "")
     if not _is_word(application.client_id) or not _is_word(application.client_secret):
         raise CredentialError(
-            "The server registered an application but sent no id or secret. "
-            "Is it a Mastodon server?"
+            "The server registered an application but sent no id or secret.",
+            "Is it a Mastodon server?",
+            code="wrong_server",
         )
     return application
 
@@ -78,11 +79,7 @@ def authorisation_address(base: str, application: Application) -> str:
 
 def exchange(application: Application, code: str | None) -> Request:
     """Exchange the code for a user's token; without a code request the application's own."""
-    grant = (
-        {"grant_type": "client_credentials"}
-        if code is None
-        else {"grant_type": "authorization_code", "code": code}
-    )
+    grant = {"grant_type": "client_credentials"} if code is None else {"grant_type": "authorization_code", "code": code}
     client = {
         "client_id": application.client_id,
         "client_secret": application.client_secret,
@@ -97,8 +94,9 @@ def token(answer: Answer, *secrets: str) -> str:
     given = _read(answer).access_token
     if not _is_word(given):
         raise CredentialError(
-            "The response has no access token. "
-            "Try again, or create a token in the server's settings under Development."
+            "The response has no access token.",
+            "Try again, or create a token in the server's settings under Development.",
+            code="wrong_server",
         )
     return given
 
@@ -133,10 +131,7 @@ def _is_word(text: str) -> bool:
     return text.isascii() and text.isprintable() and " " not in text and 0 < len(text) <= 1000
 
 
-_NEW_CODE = (
-    "A code works once and for a few minutes. "
-    "Run the command again and copy the new code completely."
-)
+_NEW_CODE = "A code works once and for a few minutes. Run the command again and copy the new code completely."
 _ADVICE = {
     400: _NEW_CODE,
     401: _NEW_CODE,
@@ -152,19 +147,15 @@ def _check(answer: Answer, action: str, *secrets: str) -> None:
         return
     if answer.status == 0:
         raise CredentialError(
-            f"The server did not respond ({shortened(answer.failure)}). Check the address."
+            f"The server did not respond ({shortened(answer.failure)}).",
+            "Check the address.",
+            code="server_unreachable",
         )
     response = _read(answer)
     message = shortened(response.error_description or response.error)
     for secret in secrets:
         message = message.replace(secret, "…")
     said = f"status {answer.status}, {message!r}" if message else f"status {answer.status}"
-    default = (
-        "Create a token in the server's settings under Development and add it without --register."
-    )
-    advice = (
-        "The server has a problem. Try again later."
-        if answer.status >= 500
-        else _ADVICE.get(answer.status, default)
-    )
-    raise CredentialError(f"The server would not {action}: {said}. {advice}")
+    default = "Create a token in the server's settings under Development and add it without --register."
+    advice = "The server has a problem. Try again later." if answer.status >= 500 else _ADVICE.get(answer.status, default)
+    raise CredentialError(f"The server would not {action}: {said}.", advice, code="refused")

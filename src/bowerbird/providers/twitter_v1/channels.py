@@ -48,7 +48,10 @@ def _track(channel: str, values: Values) -> Values:
     words = tuple(dict.fromkeys(word for value in values for part in value.split(",") if (word := " ".join(part.split()))))
     for word in words:
         if len(word.encode(errors="replace")) > LONGEST_WORD:
-            raise UserError(f"stream {channel}: {word!r} is longer than {LONGEST_WORD} bytes; write fewer or shorter words")
+            raise UserError(
+                f"stream {channel}: {word!r} is longer than {LONGEST_WORD} bytes; write fewer or shorter words",
+                code="too_large",
+            )
     return at_most(channel, "words to track", words, MOST_WORDS)
 
 
@@ -86,7 +89,7 @@ def subscription(channel: str, options: Mapping[str, Sequence[str]]) -> Subscrip
     """The subscription meant; a filter needs at least one of its options."""
     wanted = _DESK(channel, options)
     if channel == "filter" and not any(wanted.options.values()):
-        raise UserError(f"stream {channel} needs at least one of {', '.join(_FILTERS)}")
+        raise UserError(f"stream {channel} needs at least one of {', '.join(_FILTERS)}", code="missing_value")
     return wanted
 
 

@@ -47,7 +47,7 @@ class Weibo(Provider):
 
     def __init__(self, tables: Tables | None = None, *, now: Now = None, base: str = "", era: str = facets.CLASSIC) -> None:
         if era not in facets.ERAS:
-            raise UserError(f"weibo had no era {era!r}; choose one of {', '.join(facets.ERAS)}")
+            raise UserError(f"weibo had no era {era!r}; choose one of {', '.join(facets.ERAS)}", code="unknown_name")
         super().__init__(facets.tables(era) if tables is None else tables, now=now, base=base)
 
     def request(self, ask: Ask) -> Request:

@@ -50,7 +50,11 @@ def read_opt_outs(path: Path, services: Sequence[Service]) -> OptOuts:
         else:
             raise UserError(f"{path}:{number}: cannot tell whom {text!r:.60} means", _WRITE, code="not_understood")
     if lines and not any(line.startswith("key ") for line in lines):
-        raise UserError(f"{path} has marks without their key, which keep nobody out", "take the whole file as it was shared")
+        raise UserError(
+            f"{path} has marks without their key, which keep nobody out",
+            "take the whole file as it was shared",
+            code="missing_value",
+        )
     return OptOuts(tuple(people), tuple(lines))
 
 

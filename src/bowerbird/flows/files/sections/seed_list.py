@@ -203,7 +203,7 @@ def _opened(path: Path, newline: str | None = None) -> Iterator[TextIO]:
         ) from None
     except csv.Error as error:
         raise UserError(
-            f"the seeds file {path} is not a table of comma-separated values: {error}", "mend it", code="file_unreadable"
+            f"the seeds file {path} is not a table of comma-separated values: {error}", "mend it", code="file_damaged"
         ) from None
 
 

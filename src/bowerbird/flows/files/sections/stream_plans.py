@@ -88,7 +88,9 @@ def _subscription(table: Table, provider: str, vocabulary: Vocabulary) -> Subscr
     table.only([*OWN_KEYS, *channels[channel].options], f"a stream of {channel!r}")
     options = {key: _values(table, key) for key in table.values if key not in OWN_KEYS}
     for needed in sorted(channels[channel].needs - options.keys()):
-        raise table.wrong(None, f"the channel {channel!r} needs {needed} ({channels[channel].options[needed]})")
+        raise table.wrong(
+            None, f"the channel {channel!r} needs {needed} ({channels[channel].options[needed]})", code="missing_value"
+        )
     try:
         return vocabulary.subscribe(provider, channel, options)
     except FlowError:
@@ -112,7 +114,10 @@ def _base(table: Table, default: str) -> str:
     parts = urlsplit(base)
     if parts.scheme not in _SCHEMES or not parts.netloc:
         raise table.wrong(
-            "base", f"base {base!r} is not an address of a stream", 'write for example "wss://jetstream.example.org"'
+            "base",
+            f"base {base!r} is not an address of a stream",
+            'write for example "wss://jetstream.example.org"',
+            code="invalid_address",
         )
     if parts.username or parts.password:
         raise table.wrong(

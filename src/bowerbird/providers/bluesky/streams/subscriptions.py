@@ -24,14 +24,17 @@ Values = tuple[str, ...]
 def subscription(channel: str, options: Mapping[str, Sequence[str]]) -> Subscription:
     """The subscription meant; raises `UserError` for what the service would refuse or never answer."""
     if channel not in CHANNELS:
-        raise UserError(f"bluesky has no stream {channel!r}; write one of {', '.join(CHANNELS)}")
+        raise UserError(f"bluesky has no stream {channel!r}; write one of {', '.join(CHANNELS)}", code="unknown_name")
     known = CHANNELS[channel].options
     unknown = sorted(set(options) - set(known))
     if unknown:
-        raise UserError(f"stream {channel} has no option {unknown[0]!r}; it has {', '.join(known)}")
+        raise UserError(f"stream {channel} has no option {unknown[0]!r}; it has {', '.join(known)}", code="unknown_name")
     checked = {name: _CHECKS[name](channel, tuple(dict.fromkeys(values))) for name, values in options.items() if values}
     if "collections" in checked and "commit" not in checked.get("kinds", KINDS):
-        raise UserError(f"stream {channel}: collections says which commits to hear, and kinds leaves them out; drop one of them")
+        raise UserError(
+            f"stream {channel}: collections says which commits to hear, and kinds leaves them out; drop one of them",
+            code="conflicting_options",
+        )
     return Subscription(channel=channel, options=checked)
 
 
@@ -69,7 +72,9 @@ def _dids(channel: str, values: Values) -> Values:
 def _kinds(channel: str, values: Values) -> Values:
     for value in values:
         if value not in KINDS:
-            raise UserError(f"stream {channel}: there is no kind {value!r}; write some of {', '.join(KINDS)}")
+            raise UserError(
+                f"stream {channel}: there is no kind {value!r}; write some of {', '.join(KINDS)}", code="unknown_name"
+            )
     return values
 
 
@@ -110,14 +115,15 @@ def _start(channel: str, values: Values) -> Values:
 
 def _single(channel: str, name: str, values: Values) -> str:
     if len(values) != 1:
-        raise UserError(f"stream {channel}: {name} has {len(values)} values; write one")
+        raise UserError(f"stream {channel}: {name} has {len(values)} values; write one", code="too_many")
     return values[0]
 
 
 def _at_most(most: int, name: str, channel: str, values: Values) -> Values:
     if len(values) > most:
         raise UserError(
-            f"stream {channel}: {len(values)} {name} are more than the {most} it takes; split them over several streams"
+            f"stream {channel}: {len(values)} {name} are more than the {most} it takes; split them over several streams",
+            code="too_many",
         )
     return values
 

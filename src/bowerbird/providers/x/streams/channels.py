@@ -84,7 +84,9 @@ def _rules(channel: str, values: Values) -> Values:
     rules = [tag_and_rule(value)[1] for value in values]
     for rule in rules:
         if rules.count(rule) > 1:
-            raise UserError(f"stream {channel}: the rule {rule[:60]!r} is there twice; the network takes it once")
+            raise UserError(
+                f"stream {channel}: the rule {rule[:60]!r} is there twice; the network takes it once", code="already_exists"
+            )
     return at_most(channel, "rules", values, _MOST_RULES)
 
 
