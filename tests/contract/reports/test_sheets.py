@@ -150,6 +150,6 @@ async def test_searches_are_kept_under_a_name_with_who(database: Database) -> No
     assert "'flood'" in str(caught.value)
     assert await drop_search(database, "flood")
     assert not await drop_search(database, "flood")
-    for name, query in (("", "q=a"), ("a" * 81, "q=a"), ("a", "q" * 5_000)):
-        with pytest.raises(UserError):
+    for name, query, code in (("", "q=a", "invalid"), ("a" * 81, "q=a", "invalid"), ("a", "q" * 5_000, "too_many")):
+        with raises_code(UserError, code):
             await keep_search(database, SavedSearch(name=name, what="posts", query=query, who="ada", at=START))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -63,8 +64,9 @@ async def test_a_crawl_of_a_store_with_a_password_is_started_with_the_password_i
         started = await browser.post("/steering/new/make", form)
         assert started.status == 303, started.text
         page = (await browser.get(started.headers["location"])).text
-        number = int(page.partition("started as process ")[2].partition(".")[0])
-        await asyncio.to_thread(psutil.Process(number).wait, _AT_MOST)
+        told = re.search(r'<p class="message[^"]*" role="status">[^<]*?\b(\d+)\b', page)
+        assert told is not None, "the number of the process is shown"
+        await asyncio.to_thread(psutil.Process(int(told[1])).wait, _AT_MOST)
     crawl = await browser.site.reader.crawl("trial")
     files = [path for path in (tmp_path / "data").rglob("*") if path.is_file()]
     said = "".join(path.read_text() for path in files)

@@ -24,8 +24,8 @@ from web_site import CRAWL, Answer, Client, dashboard
 PAGES = {
     "/crawls/{}": ('class="automaton"', f"/crawls/{CRAWL}/pace.json", "hashtag"),
     "/crawls/{}/limits": ("Windows", "calls of account"),
-    "/crawls/{}/frontier": ("By age of the last visit", "within the hour"),
-    "/crawls/{}/messages": ("results,",),
+    "/crawls/{}/frontier": ("within the hour",),
+    "/crawls/{}/messages": ('class="messages"', "hashtag"),
     "/crawls/{}/plan": ("Plan it now",),
     "/work": ("Workers", "Services", "100 %"),
     "/work/calls": ("Asked about", "hashtag"),
