@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -43,7 +44,7 @@ async def test_a_pasted_file_runs_no_program_and_reaches_nothing_but_servers_of_
     checked = await client.post("/steering/new/check", {"name": "pasted", "text": text})
     made = await client.post("/steering/new/make", {"name": "pasted", "text": text, "start": "yes"})
     assert made.status == 400
-    assert page_error(made) == page_error(checked)
+    assert page_error(made).code == page_error(checked).code
     assert not list(client.site.store and Path(client.site.store).parent.glob("*-crawls/*.toml"))
 
 
@@ -124,7 +125,7 @@ async def test_people_who_do_not_read_their_downloads_keep_nobody_waiting_and_no
 async def test_a_cell_that_is_longer_than_any_number_is_a_mistake_of_the_file() -> None:
     with raises_code(UserError, "invalid") as caught:
         read_series(b"2026-03-01,1\n2026-03-02," + b"9" * 200_000)
-    assert "line 2" in caught.value.problem
+    assert re.search(r"\b2\b", caught.value.problem), "the line is named"
 
 
 def test_only_so_many_crawls_are_started_from_a_browser(tmp_path: Path) -> None:
