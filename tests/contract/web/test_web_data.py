@@ -176,7 +176,7 @@ async def test_a_sorted_download_says_how_much_it_has(client: Client) -> None:
         re.findall(r"\b[\d,]*0,000\b", (await client.get(address)).text)
         for address in ("/data/posts", "/data/posts?sort=reposts")
     ]
-    assert [found[0] for found in sizes] == ["200,000", "20,000"]
+    assert [("200,000" in found, "20,000" in found) for found in sizes] == [(True, False), (True, True)]
 
 
 async def test_whoever_is_forgotten_leaves_the_searches_that_name_them(client: Client, database: Database) -> None:

@@ -252,4 +252,4 @@ async def test_what_is_missing_without_a_day_is_told_under_the_plot(crawled_data
         await keep_prepared(tx, f"completeness report of {CRAWL}", Prepared(RealClock().now(), timedelta(seconds=1), document))
     shown = (await (await dashboard(crawled_database)).get(f"/completeness/{CRAWL}")).text
     note = shown.partition('id="undated">')[2].partition("</p>")[0]
-    assert re.findall(r"\d+", note) == ["30", "31", "1", "10"]
+    assert set(re.findall(r"\d+", note)) == {"30", "31", "1", "10"}
