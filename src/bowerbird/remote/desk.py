@@ -108,6 +108,7 @@ class Desk:
                     f"the worker {label} offers a credential called {each.name!r}, which is another one than that of this name "
                     "which is in use already; limits are kept by name",
                     "give one of them another name",
+                    code="already_exists",
                 )
 
     async def get(self, label: str, asked: Get) -> Work:
@@ -133,7 +134,10 @@ class Desk:
     async def login(self, label: str, asked: Login) -> Due:
         self._check(label, asked.worker)
         if asked.credential not in self._holds.get(asked.worker, frozenset()):
-            raise UserError(f"the worker {label} did not come with the credential {asked.credential[:_LONGEST_WORD]!r}")
+            raise UserError(
+                f"the worker {label} did not come with the credential {asked.credential[:_LONGEST_WORD]!r}",
+                code="unknown_credential",
+            )
         return await self.coordinator.login(asked)
 
     async def wake(self, label: str) -> Due:
@@ -176,7 +180,7 @@ def _check_process(asked: Enrol) -> None:
     words = (process.identity, process.host, process.place, asked.version)
     numbers_are_right = 0 < process.pid < _HIGHEST_PID and 0 <= (process.started or 0) < 2**63
     if not numbers_are_right or any(len(word) > _LONGEST_WORD or not word.isprintable() for word in words):
-        raise UserError("this is no process of bowerbird: its number, host or version cannot be")
+        raise UserError("this is no process of bowerbird: its number, host or version cannot be", code="invalid_process")
 
 
 def _gone(worker: int) -> Fenced:

@@ -124,7 +124,7 @@ def _checked_words(written: Sequence[str]) -> list[str]:
     """Return the cleaned words; raise `UserError` if there are none, too many, or too long ones."""
     words = clean_words(written)
     if not any(letter.isalnum() for word in words for letter in word):
-        raise UserError("name at least one word to look for")
+        raise UserError("name at least one word to look for", code="missing_value")
     if len(words) > MAX_WORDS:
         raise UserError(f"{len(words)} words are too many; a study may have {MAX_WORDS}", code="too_many")
     if long := [word for word in words if len(word) > MAX_WORD_LENGTH]:

@@ -20,7 +20,7 @@ from work_scene import MINUTE, SECOND
 
 from bowerbird.crawl.life import controls, registry
 from bowerbird.crawl.process.workers.identity import myself
-from bowerbird.errors import Busy, Fenced, UserError
+from bowerbird.errors import Busy, Failure, Fenced, UserError
 from bowerbird.model import CrawlState, Credential, Later, Leased, Loss, Offer
 from bowerbird.remote import tokens
 from bowerbird.remote.bodies import Sizes
@@ -30,6 +30,7 @@ from bowerbird.remote.wire import Beat, Drop, Dropped, Endings, Enrol, Get, Put,
 from bowerbird.remote.worker.client import HttpWorkSource
 from bowerbird.remote.worker.link import Address, Link
 from bowerbird.transport.serving import Listening, serving
+from failures import raises_code
 
 
 def offer(worker: int, room: int = 1) -> Offer:
@@ -159,7 +160,7 @@ def test_pauses_and_stops_reach_a_worker_with_its_next_heartbeat() -> None:
         assert not (await link.ask("heartbeat", Beat(worker=me.worker))).is_paused
         assert isinstance(await link.ask("get", Get(offer=offer(me.worker), once="a")), Leased)
         await wish(CrawlState.STOPPED)
-        assert (await link.ask("heartbeat", Beat(worker=me.worker))).stop == "asked to stop"
+        assert (await link.ask("heartbeat", Beat(worker=me.worker))).stop is not None
         async with scene.database.transaction() as tx:
             await registry.set_wanted(tx, crawl, CrawlState.PAUSED, scene.clock.now())
         await fleet.desk.look()
@@ -180,14 +181,15 @@ def test_a_token_is_taken_until_it_is_revoked_and_only_its_hash_is_kept() -> Non
         assert token not in str(dict(row))
         assert row["seen_at"] is not None
         for wrong in (token[:-1], "w.", "", "stranger.x", token + "x"):
-            with pytest.raises(UserError, match="nobody's, or was revoked"):
+            with raises_code(UserError, "token_refused"):
                 await fleet.enrolled("w", token=wrong or "-")
         async with scene.database.transaction() as tx:
             await tokens.revoke(tx, "w", scene.clock.now())
-            with pytest.raises(UserError, match="no worker 'w' has a token; there are: none"):
+            with raises_code(UserError, "unknown_worker") as caught:
                 await tokens.revoke(tx, "w", scene.clock.now())
+            assert "'w'" in str(caught.value)
         await scene.wait(3 * SECOND)
-        with pytest.raises(UserError, match="revoked"):
+        with raises_code(UserError, "token_refused"):
             await fleet.enrolled("w", token=token)
 
     play_fleet(work)
@@ -201,29 +203,34 @@ def test_two_credentials_of_one_name_are_refused() -> None:
         )
         await link.ask("enrol", Enrol(process=myself(), version="1", credentials=(one,)))
         assert fleet.desk.has_new.is_set()
-        with pytest.raises(UserError, match="give one of them another name"):
+        with raises_code(UserError, "already_exists") as caught:
             await link.ask("enrol", Enrol(process=myself(), version="1", credentials=(other,)))
+        assert "'mine'" in str(caught.value)
 
     play_fleet(work)
 
 
-async def _status(fleet: Fleet, path: str, headers: dict[str, str], body: bytes = b"") -> tuple[int, str]:
+async def _refused(fleet: Fleet, path: str, headers: dict[str, str], body: bytes = b"") -> tuple[int, Failure]:
+    """The status of an answer, and what it says is wrong."""
     with fleet.scene.clock.outside():
         async with aiohttp.ClientSession() as session, session.post(fleet.base + path, headers=headers, data=body) as answer:
-            return answer.status, await answer.text()
+            told = await answer.json()
+            return answer.status, Failure(told["code"], told["problem"], told["advice"])
 
 
 def test_whoever_speaks_another_version_hears_which_of_the_two_to_upgrade() -> None:
     async def work(fleet: Fleet) -> None:
         headers = {"authorization": f"Bearer {await fleet.token('w')}", "accept": "application/json"}
-        status, words = await _status(fleet, "/fleet/v1/get", headers | {"bowerbird-wire": "9"})
-        assert (status, "upgrade bowerbird on the coordinator first" in words) == (426, True)
-        status, words = await _status(fleet, "/fleet/v1/get", headers | {"bowerbird-wire": "0"})
-        assert (status, "upgrade bowerbird on it" in words) == (426, True)
-        status, words = await _status(fleet, "/fleet/v1/get", headers)
-        assert (status, "bowerbird-wire is missing" in words) == (426, True)
-        status, words = await _status(fleet, "/fleet/v7/get", headers | {"bowerbird-wire": "7"})
-        assert (status, "upgrade bowerbird on the coordinator first" in words) == (404, True)
+        for path, version, expected, upgrades_coordinator in (
+            ("/fleet/v1/get", "9", 426, True),
+            ("/fleet/v1/get", "0", 426, False),
+            ("/fleet/v7/get", "7", 404, True),
+        ):
+            status, error = await _refused(fleet, path, headers | {"bowerbird-wire": version})
+            assert (status, error.code, version in error.problem) == (expected, "wrong_version", True)
+            assert ("coordinator" in error.advice) == upgrades_coordinator
+        status, error = await _refused(fleet, "/fleet/v1/get", headers)
+        assert (status, error.code, "bowerbird-wire" in error.problem) == (426, "missing_header", True)
 
     play_fleet(work)
 
@@ -233,17 +240,17 @@ def test_bodies_are_bounded_before_and_after_they_are_unpacked() -> None:
         import zlib
 
         headers = {"authorization": f"Bearer {await fleet.token('w')}", "bowerbird-wire": "1", "accept": "application/json"}
-        status, words = await _status(fleet, "/fleet/v1/put", headers, b"x" * 3000)
-        assert (status, "2,000 are allowed" in words) == (413, True)
+        status, error = await _refused(fleet, "/fleet/v1/put", headers, b"x" * 3000)
+        assert (status, error.code, "2,000" in error.problem) == (413, "too_large", True)
         bomb = zlib.compress(bytes(1_000_000), wbits=31)
         assert len(bomb) < 2000
-        status, words = await _status(fleet, "/fleet/v1/put", headers | {"content-encoding": "gzip"}, bomb)
-        assert (status, "when it is unpacked" in words) == (413, True)
+        status, error = await _refused(fleet, "/fleet/v1/put", headers | {"content-encoding": "gzip"}, bomb)
+        assert (status, error.code, "5,000" in error.problem) == (413, "too_large", True)
         for broken in (b"\x01\x02", b"{}"):
-            status, words = await _status(fleet, "/fleet/v1/put", headers | {"content-type": "application/json"}, broken)
-            assert (status, "is not what /fleet/v1/put takes" in words) == (400, True)
-        status, words = await _status(fleet, "/fleet/v1/put", headers | {"content-encoding": "br"}, b"{}")
-        assert (status, "packed as 'br' are not understood" in words) == (400, True)
+            status, error = await _refused(fleet, "/fleet/v1/put", headers | {"content-type": "application/json"}, broken)
+            assert (status, error.code, "/fleet/v1/put" in error.problem) == (400, "invalid_body", True)
+        status, error = await _refused(fleet, "/fleet/v1/put", headers | {"content-encoding": "br"}, b"{}")
+        assert (status, error.code, "'br'" in error.problem) == (400, "invalid", True)
 
     play_fleet(work, Sizes(packed=2000, unpacked=5000))
 
@@ -294,8 +301,10 @@ def test_with_tls_a_worker_trusts_the_certificates_it_is_told_to_and_no_others(t
         stranger, friend = (
             Link(Address(base=base, token=token, authority=each), fleet.scene.clock) for each in (None, certificate)
         )
-        with pytest.raises(Busy, match="certificate"):
+        with raises_code(Busy, "database_busy") as caught:
             await stranger.ask("enrol", asked)
+        assert "CERTIFICATE_VERIFY_FAILED" in str(caught.value)
+        assert "--ca" in str(caught.value)
         assert (await friend.ask("enrol", asked)).crawl == "crawl"
         await stranger.close()
         await friend.close()

@@ -13,6 +13,7 @@ from bowerbird.ports import Database
 from bowerbird.reports.browsing.lines import PostFilter, browse_posts, browse_relations, browse_users
 from bowerbird.reports.browsing.pages import Ask
 from bowerbird.reports.counting.by_time import Unit, calls_by_time, found_by_time
+from failures import raises_code
 
 
 @pytest.fixture
@@ -78,7 +79,7 @@ async def test_relations_of_an_account_are_paged_by_the_other_end(crawled: Crawl
 
 @pytest.mark.parametrize("ask", [Ask(after="no token"), Ask(after="gA"), Ask(size=0), Ask(size=100_000)])
 async def test_a_page_that_cannot_be_is_refused_in_words(crawled: Crawled, ask: Ask) -> None:
-    with pytest.raises(UserError):
+    with raises_code(UserError, "invalid"):
         await browse_users(crawled.database, ask)
 
 

@@ -30,6 +30,7 @@ from bowerbird.ports import Database
 from bowerbird.reports.deletions import AbsentUser, DeletedPost, EndedRelation, read_deletions
 from bowerbird.reports.seeds.chosen import _statement, chosen
 from bowerbird.store import Store
+from failures import raises_code
 
 
 @pytest.fixture
@@ -96,8 +97,9 @@ async def test_keys_are_those_of_the_service_that_will_be_asked(crawled: Crawled
     repost = skeet("did:a/app.bsky.feed.repost/2", kind=PostKind.REPOST)
     await crawled.save(Page(posts=(skeet("did:a/app.bsky.feed.post/1"), repost)), TIMELINE, "did:a", service=SKY)
     assert await choose(crawled, "posts", SKY) == ["at://did:a/app.bsky.feed.post/1"]
-    with pytest.raises(UserError, match="holds nothing of"):
+    with raises_code(UserError, "invalid") as caught:
         await choose(crawled, "users", Service(name="new", provider="mastodon", base="https://new.example"))
+    assert "https://new.example" in str(caught.value)
 
 
 async def test_what_is_gone_is_kept_apart_with_reason_and_time(crawled: Crawled) -> None:

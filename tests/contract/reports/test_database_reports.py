@@ -15,6 +15,7 @@ from bowerbird.reports.database.activity import read_activity, without_values
 from bowerbird.reports.database.tables import Point, filling, read_before, read_log, read_sizes, read_structure
 from bowerbird.reports.database.writes import is_here, read_writes
 from bowerbird.store.prepared_reports import Prepared, keep_prepared, read_prepared
+from failures import raises_code
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -81,8 +82,9 @@ async def test_writes_of_late_are_told_and_old_ones_are_not_looked_for(database:
 async def test_a_table_is_told_by_its_columns_and_indexes(database: Database) -> None:
     async with database.reading() as tx:
         told = await read_structure(tx, database.dialect, "errors")
-        with pytest.raises(UserError, match="there is no table 'x; drop'"):
+        with raises_code(UserError, "unknown_name") as caught:
             await read_structure(tx, database.dialect, "x; drop")
+        assert "'x; drop'" in str(caught.value)
     assert [column.name for column in told.columns][:3] == ["error", "at", "crawl"]
     assert told.columns[0].is_key
     assert told.columns[1].is_needed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -15,6 +16,7 @@ from bowerbird.db.sqlite.short_columns import written
 from bowerbird.model import Service
 from bowerbird.ports import Database, Transaction
 from bowerbird.reports.status.health import Completeness, Pace, read_health
+from failures import command_error
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)
 AT = to_micros(NOW)
@@ -106,12 +108,13 @@ async def served(migrated_url: str) -> str:
 
 
 def test_status_and_controls_work_on_postgresql(served: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["status", served]) == 0
-    assert "far (flow graph): no process runs it" in capsys.readouterr().out
-    assert cli.run(["stop", served]) == 0
-    assert "No process runs far" in capsys.readouterr().out
+    assert cli.run(["status", served, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [(crawl["name"], crawl["flow"]) for crawl in told["crawls"]] == [("far", "graph")]
+    assert told["processes"] == []
+    assert cli.run(["stop", served, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["processes"] == 0
 
 
-def test_a_database_that_is_not_ours_is_left_alone(postgres_url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["status", postgres_url]) == 2
-    assert "is not a bowerbird store" in capsys.readouterr().err
+def test_a_database_that_is_not_ours_is_left_alone(postgres_url: str) -> None:
+    command_error("status", postgres_url, code="not_a_store")

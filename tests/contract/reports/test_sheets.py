@@ -16,6 +16,7 @@ from bowerbird.reports.sheets.accounts import hours_of, read_account
 from bowerbird.reports.sheets.posts import read_post, read_thread
 from bowerbird.reports.sheets.ties import newest_ties, ties_by_day
 from bowerbird.store.searches import SavedSearch, drop_search, keep_search, saved_searches
+from failures import raises_code
 
 _JUDGED = (
     "insert into judgements (judge, subject, id, value, reason, strength, confidence, evidence, version, at, call) "
@@ -143,10 +144,12 @@ async def test_searches_are_kept_under_a_name_with_who(database: Database) -> No
     await keep_search(database, SavedSearch(name="flood", what="posts", query="q=inundation", who="ada", at=START))
     (kept,) = await saved_searches(database)
     assert (kept.query, kept.who, kept.at) == ("q=inundation", "ada", START)
-    with pytest.raises(UserError, match="ada has saved"):
+    with raises_code(UserError, "already_exists") as caught:
         await keep_search(database, SavedSearch(name="flood", what="posts", query="q=rain", who="bo", at=START))
+    assert "ada" in str(caught.value)
+    assert "'flood'" in str(caught.value)
     assert await drop_search(database, "flood")
     assert not await drop_search(database, "flood")
-    for name, query in (("", "q=a"), ("a" * 81, "q=a"), ("a", "q" * 5_000)):
-        with pytest.raises(UserError):
+    for name, query, code in (("", "q=a", "invalid"), ("a" * 81, "q=a", "invalid"), ("a", "q" * 5_000, "too_many")):
+        with raises_code(UserError, code):
             await keep_search(database, SavedSearch(name=name, what="posts", query=query, who="ada", at=START))

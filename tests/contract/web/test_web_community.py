@@ -11,6 +11,7 @@ from module_scene import Scene, played
 
 from bowerbird.ports import Row
 from bowerbird.reports.community.people import Which
+from failures import page_error
 from web_site import Answer, Client, dashboard
 
 EVIDENCE = (
@@ -64,7 +65,7 @@ def test_every_page_of_a_community_answers_and_escapes(database_url: str) -> Non
         assert (await client.get("/community/c/decide/nonsense")).status == 404
         card = (await client.get("/community/c/decide/undecided")).text
         assert "pt 9 of 10 posts" in card
-        assert "speaks for it" in card
+        assert "1.2" in card
         assert 'action="/community/c/decide/undecided/say"' in card
 
     with_client(database_url, play)
@@ -86,7 +87,7 @@ def test_one_key_decides_one_after_the_other_and_undo_goes_back(database_url: st
         assert fields(again)["number"] == "7"
         last = await press(client, say, again, "u")
         assert (await judged(scene))["x:7"] == ("undecided", "owner")
-        assert "That was the last one" in last.text
+        assert "number" not in fields(last)
         assert (await press(client, say, first, "x")).status == 400
         plain = await client.post(say, {**fields(first), "key": "skip"})
         assert plain.status == 303
@@ -102,8 +103,7 @@ def test_who_decides_by_an_old_page_is_told_and_nothing_changes(database_url: st
         await scene.clock.sleep_until(scene.clock.now() + timedelta(seconds=1))
         assert (await press(client, say, seen, "y")).status == 200
         late = await press(client, say, seen, "n")
-        assert late.status == 400
-        assert "nothing was done" in late.text
+        assert (late.status, page_error(late).code) == (400, "changed_meanwhile")
         assert (await judged(scene))["x:5"] == ("yes", "owner")
 
     with_client(database_url, play)
@@ -120,8 +120,8 @@ def test_a_sample_is_drawn_labelled_and_its_share_told(database_url: str) -> Non
         assert fields(answer)["number"] == first
         for key in ("n", "skip", "u"):
             answer = await press(client, label, answer, key)
-        assert "You have labelled all of it" in answer.text
-        assert "<b>0.0 %</b> belong (0 of 1" in answer.text
+        assert "number" not in fields(answer)
+        assert re.search(r"<b>0\.0 %</b>[^<]*\b0 of 1\b", answer.text)
         assert len(await scene.rows("select label from labels")) == 2
         assert "owner" in (await client.get("/community/c/sample")).text
         assert (await client.post("/community/c/sample/draw", {"said": "yes", "size": "0"})).status == 400

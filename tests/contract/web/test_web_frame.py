@@ -21,6 +21,7 @@ from bowerbird.web.answers.live import Live, event
 from bowerbird.web.errors import NotFound
 from bowerbird.web.navigation import AREAS, Area, area_of
 from bowerbird.web.security import Form, Role
+from failures import page_error
 from web_site import CRAWL, Answer, Client, dashboard
 
 
@@ -42,25 +43,25 @@ async def _followed(client: Client, path: str) -> Answer:
 async def test_the_overview_shows_the_crawl(crawled_database: Database) -> None:
     answer = await (await dashboard(crawled_database)).get("/")
     assert answer.status == 200
-    assert "Completeness" in answer.text
-    assert "No crawl has used this store" not in answer.text
+    assert f'href="/crawls/{CRAWL}"' in answer.text
+    assert 'class="empty"' not in answer.text
 
 
 async def test_an_unknown_address_is_answered_in_the_layout(database: Database) -> None:
     answer = await (await dashboard(database)).get("/nowhere")
-    assert answer.status == 404
+    assert (answer.status, page_error(answer).code) == (404, "unknown_page")
     assert 'class="areas"' in answer.text
 
 
 @pytest.mark.parametrize(
-    ("error", "status", "words"),
+    ("error", "status", "code"),
     [
-        (UserError("write <b>less</b>"), 400, "write &lt;b&gt;less&lt;/b&gt;"),
-        (NotFound("no user 7"), 404, "no user 7"),
-        (Busy("away"), 503, "The database does not answer"),
+        (UserError("write <b>less</b>", code="invalid_file"), 400, "invalid_file"),
+        (NotFound("no user 7"), 404, "not_found"),
+        (Busy("away"), 503, "database_busy"),
     ],
 )
-async def test_what_goes_wrong_is_said_on_a_page(database: Database, error: Exception, status: int, words: str) -> None:
+async def test_what_goes_wrong_is_said_on_a_page(database: Database, error: Exception, status: int, code: str) -> None:
     client = await dashboard(database)
 
     async def failing(request: Request) -> Response:
@@ -68,8 +69,10 @@ async def test_what_goes_wrong_is_said_on_a_page(database: Database, error: Exce
 
     client.add("/failing", failing)
     answer = await client.get("/failing")
-    assert answer.status == status
-    assert words in answer.text
+    shown = page_error(answer)
+    assert (answer.status, shown.code) == (status, code)
+    assert "<b>" not in answer.text
+    assert isinstance(error, Busy) or shown.problem == str(error)
 
 
 def test_numbers_times_and_links_are_written_for_people() -> None:

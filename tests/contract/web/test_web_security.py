@@ -27,6 +27,7 @@ from bowerbird.web.security.guard import role_of
 from bowerbird.web.security.passwords import Passwords
 from bowerbird.web.security.tries import MOST_BY_ADDRESS, MOST_BY_NAME, WHILE, Tries
 from bowerbird.web.site import Site
+from failures import page_error, raises_code
 from web_site import CHEAP, Answer, Client, Unsteady, dashboard
 
 PASSWORD = "correct horse battery"
@@ -93,7 +94,9 @@ async def test_wrong_passwords_and_unknown_names_are_told_the_same_and_no_name_i
     site = await with_people(database)
     wrong, unknown = await Client(site).log_in("rita", "wrong"), await Client(site).log_in(PASSWORD, "x")
     assert wrong.status == unknown.status == 401
-    assert "Name or password is wrong" in wrong.text
+    shown = [re.findall(r'<p class="message bad" role="alert">(.*?)</p>', answer.text) for answer in (wrong, unknown)]
+    assert shown[0] == shown[1]
+    assert len(shown[0]) == 1
     assert await recorded(database) == [("somebody", "log in", "refused"), ("rita", "log in", "refused")]
 
 
@@ -139,15 +142,16 @@ async def test_changing_a_password_or_role_ends_the_sessions_of_that_person_alon
 async def test_the_last_admin_stays_and_nobody_gets_a_weak_password(database: Database) -> None:
     site = await with_people(database)
     ada = await logged_in(site, "ada")
-    assert "only admin" in (await ada.post("/people/role", {"name": "ada", "role": "read"})).text
+    last = page_error(await ada.post("/people/role", {"name": "ada", "role": "read"}))
+    assert (last.code, "ada" in last.problem) == ("refused", True)
     assert (await ada.post("/people/remove", {"name": "ada"})).status == 400
     for weak in ("short", "aaaaaaaaaaaa", "newcomer12"):
         form = {"name": "newcomer", "role": "read", "password": weak, "again": weak}
         assert (await ada.post("/people/add", form)).status == 400
     form = {"name": "newcomer", "role": "read", "password": PASSWORD, "again": PASSWORD + "x"}
-    assert "differ" in (await ada.post("/people/add", form)).text
+    assert page_error(await ada.post("/people/add", form)).code == "weak_password"
     assert (await ada.post("/people/add", {**form, "again": PASSWORD})).status == 303
-    assert "already" in (await ada.post("/people/add", {**form, "again": PASSWORD})).text
+    assert page_error(await ada.post("/people/add", {**form, "again": PASSWORD})).code == "already_exists"
 
 
 async def test_every_action_is_refused_to_whoever_lacks_its_role_and_written_down(store: Database) -> None:
@@ -248,7 +252,7 @@ async def test_the_key_of_the_terminal_opens_once_and_only_while_nobody_has_a_pa
     assert (await Client(client.site).get(f"/enter?key={key}")).status == 401
     hash_ = await Passwords(RealClock(), CHEAP).hash(PASSWORD)
     async with database.transaction() as tx:
-        with pytest.raises(UserError, match="first person"):
+        with raises_code(UserError, "refused"):
             await people.add(tx, "ada", hash_, Role.READ, NOW)
         await people.add(tx, "ada", hash_, Role.ADMIN, NOW)
     assert (await client.get("/")).status == (await other.get("/")).status == 401
@@ -264,8 +268,9 @@ async def test_a_session_without_a_person_opens_nothing_where_others_can_come_in
 async def test_nobody_listens_to_others_before_somebody_has_a_password(store: Database) -> None:
     await check_door(Door(), store, "x.db")
     for door in (Door(host="0.0.0.0"), Door(names=("crawl.example",))):
-        with pytest.raises(UserError, match="bowerbird people add NAME --store x"):
+        with raises_code(UserError, "needs_password") as caught:
             await check_door(door, store, "x.db")
+        assert "bowerbird people add NAME --store x.db" in caught.value.advice
     await with_people(store)
     await check_door(Door(host="0.0.0.0"), store, "x.db")
 
@@ -353,8 +358,9 @@ async def test_who_acts_on_an_old_page_is_told_who_was_faster(database: Database
     page_of_steve = site.guard.now_seen()
     assert (await ada.post("/steer", {"what": "pause", "seen": site.guard.now_seen()})).status == 200
     late = await steve.post("/steer", {"what": "stop", "seen": page_of_steve})
-    assert late.status == 409
-    assert "ada was faster (pause" in late.text
+    error = page_error(late)
+    assert (late.status, error.code) == (409, "changed_meanwhile")
+    assert all(value in error.problem for value in ("ada", "pause"))
     assert (await steve.post("/steer", {"what": "stop", "seen": site.guard.now_seen()})).status == 200
     assert done == ["pause", "stop"]
 
@@ -388,8 +394,7 @@ async def test_while_the_database_is_away_nothing_is_shown_but_that(store: Datab
     client = await dashboard(cast("Database", unsteady))
     unsteady.is_away = True
     answer = await client.get("/")
-    assert answer.status == 503
-    assert "The database does not answer" in answer.text
+    assert (answer.status, page_error(answer).code) == (503, "database_busy")
     assert "test store" not in answer.text
     assert (await client.get("/assets/style.css")).headers["content-type"].startswith("text/css")
     assert (await client.get("/login")).status == 503
@@ -509,8 +514,9 @@ async def test_one_machine_cannot_have_all_connections_and_gets_others_when_it_l
 async def test_nothing_leads_a_reader_to_a_page_that_is_refused_and_the_refusal_says_who_gives_roles(database: Database) -> None:
     rita = await logged_in(await with_people(database), "rita")
     refused = await rita.get("/steering/credentials")
-    assert refused.status == 403
-    assert "This needs the role steer; rita has read. An admin of this dashboard gives roles" in refused.text
+    error = page_error(refused)
+    assert (refused.status, error.code) == (403, "refused")
+    assert all(value in str(error) for value in ("rita", "read", "steer", "admin", "bowerbird people role"))
     need = Need(what="refused", path="/steering/credentials", is_for_steer=True)
     told = rita.site.fragment("overview/needs.html", seen=SimpleNamespace(needs=[need]))
     assert '<span class="for-readers">refused</span>' in told

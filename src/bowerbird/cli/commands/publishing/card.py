@@ -60,7 +60,7 @@ def command(
     """
     output, found = Output(as_json=as_json), find_store(place)
     if out.exists() and not out.is_dir():
-        raise UserError(f"{out} is a file", "name a folder, which is made if it is not there")
+        raise UserError(f"{out} is a file", "name a folder, which is made if it is not there", code="already_exists")
     published = [file for each in export or () for file in published_files(each)]
     said = {"title": title, "purpose": purpose, "licence": licence, "contact": contact, "citation": citation}
     facts, canvases = asyncio.run(_read(found))

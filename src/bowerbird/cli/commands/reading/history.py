@@ -47,7 +47,7 @@ def command(
             f"{found.shown} knows no account and no post {who!r}", "give an id, a handle or an address", code="unknown_account"
         )
     if len(histories) > 1:
-        raise UserError(_choice(who, histories))
+        raise UserError(_choice(who, histories), code="ambiguous")
     _show(output, histories[0])
     output.result({"store": found.shown, "histories": [_values(each) for each in histories]})
 
