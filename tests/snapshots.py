@@ -30,7 +30,9 @@ _REPLACED = (
     (re.compile(r"\b\d\d:\d\d(?::\d\d)?\b(?: UTC)?"), "TIME"),
     (re.compile(rf"\b\d+(?:\.\d+)? ?{_UNIT}\b(?:,? \d+(?:\.\d+)? ?{_UNIT}\b)*"), "DURATION"),
 )
-_NUMBER = re.compile(r"(?<![A-Za-z_.\d-])\d[\d,]*(?:\.\d+)?(?![A-Za-z_\d])")
+_NUMBER = re.compile(r"(?<![A-Za-z_.\d-])\d+(?:,\d{3})*(?:\.\d+)?(?![A-Za-z_\d])")
+_PLURAL = re.compile(r"\bN (\w{3,})s\b")
+"""What is counted: its ending depends on the number."""
 _SPACES = re.compile(r"(?<=\S) {2,}(?=\S)")
 
 
@@ -57,7 +59,7 @@ class Snapshot:
         for pattern, replacement in _REPLACED:
             text = pattern.sub(replacement, text)
         if not numbers:
-            text = _NUMBER.sub("N", text)
+            text = _PLURAL.sub(r"N \1", _NUMBER.sub("N", text))
         lines = [_SPACES.sub("  ", line).rstrip() for line in text.splitlines()]
         return "\n".join(lines).strip("\n") + "\n"
 

@@ -17,7 +17,7 @@ def test_snapshot_normalises_folders_addresses_times_and_durations(tmp_path: Pat
         kept.normalised(screen) == "FOLDER/a.db  http://127.0.0.1:PORT\n  since  TIME, DURATION\n"
     )
     assert kept.normalised("1,234 posts, 5.5 %, x2y\n") == "1,234 posts, 5.5 %, x2y\n"
-    assert kept.normalised("1,234 posts, 5.5 %, x2y\n", numbers=False) == "N posts, N %, x2y\n"
+    assert kept.normalised("1,234 posts, 5.5 %, x2y\n", numbers=False) == "N post, N %, x2y\n"
 
 
 def test_snapshot_of_a_changed_or_missing_text_fails(
