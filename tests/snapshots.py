@@ -11,6 +11,7 @@ them, so that a changed text fails here only.
 
 from __future__ import annotations
 
+import calendar
 import re
 from pathlib import Path
 
@@ -27,6 +28,7 @@ _REPLACED = (
         ),
         "TIME",
     ),
+    (re.compile(rf"\b(?:{'|'.join(calendar.month_name[1:])})\b"), "MONTH"),
     (re.compile(r"\b\d\d:\d\d(?::\d\d)?\b(?: UTC)?"), "TIME"),
     (re.compile(rf"\b\d+(?:\.\d+)? ?{_UNIT}\b(?:,? \d+(?:\.\d+)? ?{_UNIT}\b)*"), "DURATION"),
 )

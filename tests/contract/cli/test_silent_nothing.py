@@ -109,7 +109,7 @@ def test_the_token_of_a_user_of_x_is_tried_with_a_call_that_costs_nothing(
     add("x", server, "user", "access_token=wrong", monkeypatch)
     file = crawl_file(server, "x")
     _, problems = doctored(file, capsys)
-    assert "401 Unauthorized" in problems["credential mine"]["found"]
+    assert "(401 Unauthorized" in problems["credential mine"]["found"]
     assert cli.run(["credentials", "remove", "mine"]) == 0
     token = next(token.value for token in server.service.tokens if token.kind == "user")
     add("x", server, "user", f"access_token={token}", monkeypatch)
@@ -239,6 +239,9 @@ def with_token(servers: dict[str, Server], monkeypatch: pytest.MonkeyPatch) -> S
     return servers["mastodon"]
 
 
+def without_amounts(summary: str) -> str:
+    """A summary without the lines whose words depend on what was found."""
+    return "\n".join(line for line in summary.splitlines() if not line.startswith(("  this run", "  stored")))
 
 
 def test_what_waits_is_said_when_a_crawl_ends_as_told(
@@ -246,11 +249,11 @@ def test_what_waits_is_said_when_a_crawl_ends_as_told(
 ) -> None:
     file = crawl_file(with_token(servers, monkeypatch), "mastodon", seed="coffee")
     capsys.readouterr()
-    assert cli.run(["crawl", file]) == 0
-    snapshot("end_of_a_crawl_with_a_limit", capsys.readouterr().out, numbers=False)
+    assert cli.run(["crawl", file, "--quiet"]) == 0
+    snapshot("end_of_a_crawl_with_a_limit", without_amounts(capsys.readouterr().out), numbers=False)
     values = status(capsys)
     assert values["crawls"][0]["reason"]["code"] == "limit_reached"
-    assert sum(values["tasks"].values()) > 0, "TASKS"
+    assert sum(lane["tasks"].get("waiting", {"value": 0})["value"] for lane in values["lanes"]) > 0
     assert cli.run(["status", file]) == 0
     shown = capsys.readouterr().out
     assert "5 calls" in shown
@@ -284,16 +287,17 @@ def test_a_search_that_finds_nothing_says_so_in_the_summary(
         token = next(token.value for token in server.service.tokens if token.kind == "user")
         add("mastodon", server, "user", f"access_token={token}", monkeypatch)
         capsys.readouterr()
-        assert cli.run(["crawl", crawl_file(server, "mastodon"), "--for", "3s"]) == 0
-        snapshot("end_of_a_search_that_found_nothing", capsys.readouterr().out, numbers=False)
+        assert cli.run(["crawl", crawl_file(server, "mastodon"), "--for", "20s", "--quiet"]) == 0
+        snapshot("end_of_a_search_that_found_nothing", without_amounts(capsys.readouterr().out), numbers=False)
         assert cli.run(["doctor", "a.toml", "--json"]) == 0
         checks = json.loads(capsys.readouterr().out)["checks"]
-        (warned,) = [each["found"] for each in checks if each["verdict"] == "warning" and "search" in each["found"]]
+        warned = [each["found"] for each in checks if each["verdict"] == "warning" and "search" in each["found"]]
         assert cli.run(["completeness", "a.toml", "--by", "query", "--json"]) == 0
     (line,) = json.loads(capsys.readouterr().out)["query"]["lines"]
     whys = [part["why"] for part in line["missing"] if part["cause"] == "reach"]
     assert line["high"] is None, "nobody knows how much there is"
-    assert [why in warned for why in whys] == [True], (whys, warned)
+    assert ["gotosocial" in why and "search" in why for why in whys] == [True], whys
+    assert warned
 
 
 def test_a_stream_is_opened_as_somebody_whom_the_service_takes(
@@ -311,7 +315,7 @@ def test_a_stream_is_opened_as_somebody_whom_the_service_takes(
     )
     _, problems = doctored("a.toml", capsys)
     assert "credential good" not in problems
-    assert "401" in problems["credential mine"]["found"]
+    assert "(401" in problems["credential mine"]["found"]
     assert cli.run(["crawl", "a.toml"]) == 0, capsys.readouterr()
     capsys.readouterr()
     assert cli.run(["status", "a.toml", "--json"]) == 0

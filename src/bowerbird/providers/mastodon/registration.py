@@ -152,7 +152,9 @@ def _check(answer: Answer, action: str, *secrets: str) -> None:
         return
     if answer.status == 0:
         raise CredentialError(
-            f"The server did not respond ({shortened(answer.failure)}). Check the address."
+            f"The server did not respond ({shortened(answer.failure)}).",
+            "Check the address.",
+            code="server_unreachable",
         )
     response = _read(answer)
     message = shortened(response.error_description or response.error)
@@ -167,4 +169,5 @@ def _check(answer: Answer, action: str, *secrets: str) -> None:
         if answer.status >= 500
         else _ADVICE.get(answer.status, default)
     )
-    raise CredentialError(f"The server would not {action}: {said}. {advice}")
+    refused = answer.status in (400, 401)
+    raise CredentialError(f"The server would not {action}: {said}.", advice, code="credential_refused" if refused else "")
