@@ -12,6 +12,7 @@ them, so that a changed text fails here only.
 from __future__ import annotations
 
 import calendar
+import difflib
 import re
 from pathlib import Path
 
@@ -53,7 +54,11 @@ class Snapshot:
             file.parent.mkdir(exist_ok=True)
             file.write_text(seen, encoding="utf-8")
         assert file.exists(), f"no snapshot {file.name}: run this test with --write-snapshots"
-        assert seen == file.read_text(encoding="utf-8")
+        kept = file.read_text(encoding="utf-8")
+        lines = difflib.unified_diff(
+            kept.splitlines(), seen.splitlines(), file.name, "seen", lineterm=""
+        )
+        assert seen == kept, "\n".join(lines)
 
     def normalised(self, text: str, *, numbers: bool = True) -> str:
         """Return the text without what differs from run to run; columns are two spaces apart."""
