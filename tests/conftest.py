@@ -24,6 +24,7 @@ from bowerbird.db.addresses import is_postgres
 from bowerbird.evaluate.postgres import start_postgres
 from bowerbird.ports import Database
 from migrated import Kept, Migrated
+from snapshots import snapshot as snapshot
 
 if TYPE_CHECKING:
     from web_site import Crawled
@@ -49,6 +50,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--mutations", type=int, default=5_000, help="how many mutated pages the providers must stand")
     parser.addoption("--months", type=float, default=1 / 30, help="how many simulated months a crawl with a dying process lasts")
     parser.addoption("--write-golden", action="store_true", help="keep today's outputs of the golden crawls as the expected ones")
+    parser.addoption("--write-snapshots", action="store_true", help="keep today's screens as the expected ones (snapshots.py)")
     parser.addoption("--kills", type=int, default=6, help="how often crawls are killed; a third of them on PostgreSQL")
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_errors import refused
 from simulated_server import running
 
 from bowerbird import cli
@@ -37,7 +38,7 @@ def test_what_was_lost_is_told_and_stands_in_the_card(
 
     with running(dialect="bluesky") as server:
         server.crawl_file(tmp_path / "c.toml", seeds=8, more="stop.duration = '4s'")
-        assert cli.run(["audit", "posts", "c.toml"]) == 2
+        refused("audit", "posts", "c.toml", code="unknown_crawl")
         assert cli.run(["crawl", "c.toml", "-q"]) == 0
         # As if the crawl had known them for long: what they wrote before counts.
         asyncio.run(_write("c.db", "update tasks set added_at = added_at - 864000000000"))
@@ -48,11 +49,11 @@ def test_what_was_lost_is_told_and_stands_in_the_card(
         assert (lost["found"][0]["wrote"], lost["accounts"]) == (whole["found"][0]["wrote"], whole["accounts"])
         assert 0.2 < lost["found"][0]["posts"]["share"] < 0.8
         assert cli.run(["audit", "posts", "c.toml", "--accounts", "5"]) == 0
-    assert "(TwitterEcho captured 75.2 % and 80.2 %, measured in the same way.)" in capfd.readouterr().out
+    shown = capfd.readouterr().out
+    assert all(value in shown for value in ("75.2 %", "80.2 %"))
     assert cli.run(["card", "c.db", "-o", "card"]) == 0
     card = (tmp_path / "card" / "card.md").read_text(encoding="utf-8")
     # Calls of audits are the crawl's own; nothing else of them is left.
-    assert "Dataset of the crawl c\n" in card or card.startswith("# Dataset of the crawl c")
     assert "audit 1 of c" not in card
-    assert "random members of c were asked for again" in card
-    assert "| a post within |" in card
+    assert [line for line in card.splitlines() if "random" in line and str(lost["accounts"]) in line]
+    assert f"{lost['found'][0]['posts']['share'] * 100:.1f} %" in card

@@ -26,6 +26,7 @@ from bowerbird.errors import StoreError
 from bowerbird.model import Facet, Page, Post, Service, Subject, User
 from bowerbird.ports import Database, Row
 from bowerbird.store import Store
+from failures import json_error, raises_code
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)
 SERVICE = Service(name="s", provider="mastodon", base="https://s.example")
@@ -220,11 +221,11 @@ async def test_restore_of_damaged_backup_is_refused(tmp_path: Path) -> None:
 async def test_nothing_is_overwritten_and_nothing_half_made_is_left(place: str, tmp_path: Path) -> None:
     await filled(place, range(3))
     (tmp_path / "there.db").write_bytes(b"mine")
-    with pytest.raises(StoreError, match="nothing is overwritten"):
+    with raises_code(StoreError, "already_exists"):
         await back_up(place, tmp_path / "there.db", RealClock())
     assert (tmp_path / "there.db").read_bytes() == b"mine"
     await back_up(place, tmp_path / "b.db", RealClock())
-    with pytest.raises(StoreError, match=r"exists already|holds crawls"):
+    with raises_code(StoreError, "already_exists"):
         await restore(tmp_path / "b.db", place, RealClock())
     assert list(tmp_path.glob("*.unfinished*")) == []  # noqa: ASYNC240
 
@@ -259,11 +260,11 @@ async def test_a_damaged_backup_is_refused_with_words(tmp_path: Path) -> None:
     body = bytearray((tmp_path / "b.db").read_bytes())
     body[len(body) // 2 : len(body) // 2 + 20_000] = bytes(20_000)
     (tmp_path / "b.db").write_bytes(bytes(body))
-    with pytest.raises(StoreError, match=r"damaged|cannot be read"):
+    with raises_code(StoreError, "file_damaged"):
         await restore(tmp_path / "b.db", str(tmp_path / "new.db"), RealClock())
     assert not (tmp_path / "new.db").exists()
     (tmp_path / "text.db").write_text("no database")
-    with pytest.raises(StoreError, match="cannot be read"):
+    with raises_code(StoreError, "file_damaged"):
         await restore(tmp_path / "text.db", str(tmp_path / "new.db"), RealClock())
 
 
@@ -271,8 +272,7 @@ async def test_of_two_copies_to_one_name_one_is_made_and_the_other_refused_with_
     await filled(place, range(500))
     ended = await asyncio.gather(*(back_up(place, tmp_path / "b.db", RealClock()) for _ in range(2)), return_exceptions=True)
     refused = [each for each in ended if isinstance(each, BaseException)]
-    assert [type(each) for each in refused] == [StoreError]
-    assert "nothing is overwritten" in str(refused[0])
+    assert [(type(each), getattr(each, "code", "")) for each in refused] == [(StoreError, "already_exists")]
     assert len((await contents(str(tmp_path / "b.db")))["posts"]) == 500
     assert [path.name for path in tmp_path.glob("b.db*")] == ["b.db"]  # noqa: ASYNC240
 
@@ -292,13 +292,13 @@ async def test_a_backup_that_finds_no_room_leaves_nothing_behind_and_says_so(tmp
     ):
         done = await asyncio.to_thread(
             subprocess.run,
-            [sys.executable, "-m", "bowerbird", *command],
+            [sys.executable, "-m", "bowerbird", *command, "--json"],
             capture_output=True,
             text=True,
             check=False,
             preexec_fn=_with_a_full_disk,
         )
-        assert (done.returncode, "Is there room on the disk?" in done.stderr) == (2, True), done.stderr
+        assert (done.returncode, json_error(done.stderr).code) == (2, "file_unwritable"), done.stderr
     assert list((tmp_path / "backups").iterdir()) == []
     assert len((await contents(place))["posts"]) == 5_000
 
@@ -309,12 +309,12 @@ async def test_a_rewriting_that_finds_no_room_changes_nothing_and_says_so(tmp_pa
     before = await contents(place)
     done = await asyncio.to_thread(
         subprocess.run,
-        [sys.executable, "-m", "bowerbird", "scrub", place],
+        [sys.executable, "-m", "bowerbird", "scrub", place, "--json"],
         capture_output=True,
         text=True,
         check=False,
         preexec_fn=_with_a_full_disk,
     )
-    assert (done.returncode, "free space" in done.stderr) == (2, True), done.stderr
+    assert (done.returncode, json_error(done.stderr).code) == (2, "file_unwritable"), done.stderr
     assert await contents(place) == before
     assert [path.name for path in tmp_path.glob("*.unfinished*")] == []  # noqa: ASYNC240

@@ -57,7 +57,7 @@ def last_command(lines: list[str]) -> list[str]:
     """The words of the command in the last line of a screen."""
     head, found, command = lines[-1].partition("bowerbird ")
     assert found, lines[-1]
-    assert head.startswith("Continue with:"), lines[-1]
+    assert "\n" not in head.strip(), lines[-1]
     return shlex.split(found + command)
 
 

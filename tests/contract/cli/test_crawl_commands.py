@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import datetime
@@ -14,12 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_errors import refused
 from simulated_server import Server, running
 
 from bowerbird import cli
 from bowerbird.db.sqlite.library import sqlite_module
 from bowerbird.simulated.faults import Faults
 from failures import json_error
+from snapshots import Snapshot
 
 PROGRAM = [sys.executable, "-c", "from bowerbird.cli import main; main()"]
 
@@ -63,6 +66,15 @@ def token(server: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 def result(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     values: dict[str, Any] = json.loads(capsys.readouterr().out.splitlines()[-1])
     return values
+
+
+def shown_crawl(file: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    """The only crawl in the JSON of `status`."""
+    capsys.readouterr()
+    assert cli.run(["status", str(file), "--json"]) == 0
+    (crawl,) = result(capsys)["crawls"]
+    assert isinstance(crawl, dict)
+    return crawl
 
 
 def told(verb: str, file: Path, state: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
@@ -125,15 +137,21 @@ def test_a_crawl_ends_when_it_was_told_to_and_goes_on_later(
 
 
 @pytest.mark.usefixtures("token")
-def test_a_crawl_that_can_end_ends_and_says_how_to_look(server: Server, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_crawl_that_can_end_ends_and_says_how_to_look(
+    server: Server, folder: Path, capsys: pytest.CaptureFixture[str], snapshot: Snapshot
+) -> None:
     file = server.crawl_file(folder / "a.toml", flow="hydrate", seeds=3)
     file.write_text(file.read_text().replace('seeds = ["', f'seeds = ["{server.post_keys(1)[0]}", "'))
-    assert cli.run(["crawl", str(file)]) == 0
+    assert cli.run(["crawl", "a.toml", "--quiet"]) == 0
     shown = capsys.readouterr().out
-    assert "Finished: nothing is left to ask." in shown
-    assert "3 seeds were not found: " in shown
-    assert f"bowerbird status {file}" in shown
+    (_, *accounts) = tomllib.loads(file.read_text())["seeds"]
+    assert len(accounts) == 3
+    assert all(account in shown for account in accounts), "none of them is a post"
+    assert "bowerbird status a.toml" in shown
     assert "\x1b" not in shown
+    snapshot("end_of_a_crawl", shown, numbers=False)
+    crawl = shown_crawl(file, capsys)
+    assert (crawl["state"], crawl["reason"]["code"]) == ("finished", "nothing_left")
 
 
 @pytest.mark.usefixtures("token")
@@ -156,15 +174,14 @@ def test_status_tells_what_is_there(server: Server, folder: Path, capsys: pytest
     capsys.readouterr()
     assert cli.run(["status", str(folder / "a.db")]) == 0
     shown = capsys.readouterr().out
-    assert "a (flow timelines): ended as told: 6 calls reached" in shown
-    assert "account mine" in shown
-    assert "timeline  sim" in shown
+    assert all(name in shown for name in ("a (", "timelines", "6 calls", "sim", "account mine"))
     assert cli.run(["status", str(file), "--json"]) == 0
     values = result(capsys)
     assert values["stored"]["users_seen"]["value"] > 10
     assert values["pace"]["calls"] == values["crawls"][0]["calls"]
     assert values["size"] > 10_000
     assert values["processes"] == []
+    assert (values["crawls"][0]["state"], values["crawls"][0]["reason"]["code"]) == ("finished", "limit_reached")
 
 
 def test_a_wrong_token_is_refused_before_the_crawl_with_what_to_do(
@@ -173,15 +190,14 @@ def test_a_wrong_token_is_refused_before_the_crawl_with_what_to_do(
     monkeypatch.setenv("BOWERBIRD_SECRET_ACCESS_TOKEN", "wrong")
     cli.run(["credentials", "add", "mine", "--provider", "mastodon", "--server", server.base])
     before = server.service.calls
-    assert cli.run(["crawl", str(server.crawl_file(folder / "a.toml")), "--quiet"]) == 2
-    told = capsys.readouterr().err
-    assert "sim refuses the credential 'mine' (401 The access token is invalid)" in told
-    assert "bowerbird credentials add mine --provider mastodon --replace" in told
+    file = server.crawl_file(folder / "a.toml")
+    error = refused("crawl", file, "--quiet", code="credential_refused")
+    assert all(value in error.problem for value in ("sim", "'mine'", "401 The access token is invalid"))
+    assert "bowerbird credentials add mine --provider mastodon --replace" in error.advice
     assert server.service.calls - before == 2, "what the server is, and whether it takes the token"
-    assert cli.run(["status", str(folder / "a.db")]) == 0
-    shown = capsys.readouterr().out
-    assert "refused the credential mine" in shown
-    assert "2 calls" in shown
+    assert shown_crawl(file, capsys)["calls"] == 2
+    assert cli.run(["status", str(folder / "a.db"), "--json"]) == 0
+    assert [refusal["credential"] for refusal in result(capsys)["refusals"]] == ["mine"]
 
 
 @pytest.mark.usefixtures("token")
@@ -207,35 +223,29 @@ def test_a_service_out_of_reach_is_named_before_anything_is_made(
 ) -> None:
     file = server.crawl_file(folder / "a.toml")
     file.write_text(file.read_text().replace(server.base, "http://127.0.0.1:9"))
-    assert cli.run(["crawl", str(file)]) == 2
-    assert "does not answer: cannot reach 127.0.0.1:9: connection refused; check" in capsys.readouterr().err
+    assert "127.0.0.1:9" in refused("crawl", file, code="server_unreachable").problem
     assert not (folder / "a.db").exists()
 
 
-def test_an_empty_seeds_file_is_named(server: Server, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_seeds_file_is_refused(server: Server, folder: Path) -> None:
     (folder / "seeds.txt").write_text("\n")
     file = server.crawl_file(folder / "a.toml", seeds=1)
     lines = [line if not line.startswith("seeds") else 'seeds.file = "seeds.txt"' for line in file.read_text().splitlines()]
     file.write_text("\n".join(lines))
-    assert cli.run(["crawl", str(file)]) == 2
-    assert "has no seeds" in capsys.readouterr().err
+    refused("crawl", file, code="no_seeds")
 
 
 @pytest.mark.usefixtures("token")
-def test_seeds_that_nobody_understands_are_named_with_their_lines(
-    server: Server, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_seeds_that_nobody_understands_are_named_with_their_lines(server: Server, folder: Path) -> None:
     file = server.crawl_file(folder / "a.toml", flow="hydrate", seeds=3)
     file.write_text(file.read_text().replace("seeds = [", "seeds.file = 'ids.txt'\nseeds.list = ["))
     (folder / "ids.txt").write_text("123\n" + "".join(f"what? {number}\n" for number in range(7)))
-    assert cli.run(["crawl", "a.toml"]) == 2
-    told = capsys.readouterr().err
-    assert "ids.txt:2: Invalid target 'what? 0'" in told
+    told = str(refused("crawl", "a.toml", code="bad_seeds"))
+    assert [line for line in told.splitlines() if "ids.txt:2" in line and "'what? 0'" in line]
     assert told.count("ids.txt:") == 5
-    assert "and 2 more that cannot be seeds" in told
+    assert "and 2 more" in told
     assert not (folder / "a.db").exists(), "a start that is refused leaves nothing behind"
-    assert cli.run(["flow", "check", "a.toml"]) == 2
-    assert "ids.txt:2: Invalid target 'what? 0'" in capsys.readouterr().err, "one check for both"
+    assert str(refused("flow", "check", "a.toml", code="bad_seeds")) == told, "one check for both"
 
 
 @pytest.mark.usefixtures("token")
@@ -245,23 +255,21 @@ def test_bad_seeds_can_be_skipped_with_a_report_unless_there_are_no_others(
     file = server.crawl_file(folder / "a.toml", flow="hydrate", seeds=3)
     file.write_text(file.read_text().replace("seeds = [", "seeds.file = 'ids.txt'\nnothing = [").replace("nothing", "# n"))
     (folder / "ids.txt").write_text("123\nwhat? 1\n124\n")
-    assert cli.run(["crawl", "a.toml"]) == 2
-    assert "--skip-bad" in capsys.readouterr().err
+    assert "--skip-bad" in str(refused("crawl", "a.toml", code="bad_seeds"))
     assert cli.run(["crawl", "a.toml", "--skip-bad"]) == 0, "that posts are gone is an answer"
     shown = capsys.readouterr().out
-    assert "1 of 3 seeds cannot be understood and are skipped:" in shown
-    assert "ids.txt:2: Invalid target 'what? 1'" in shown
-    assert "2 seeds were not found" in shown
+    assert "1 of 3 seeds" in shown
+    assert [line for line in shown.splitlines() if "ids.txt:2" in line and "'what? 1'" in line]
+    assert [line for line in shown.splitlines() if "2 seeds" in line and "123" in line and "124" in line]
     (folder / "ids.txt").write_text("what? 1\n")
-    assert cli.run(["crawl", "a.toml", "--skip-bad"]) == 2
-    assert "not one of the seeds can be understood" in capsys.readouterr().err
+    assert "--skip-bad" not in str(refused("crawl", "a.toml", "--skip-bad", code="bad_seeds"))
 
 
-def test_a_service_that_needs_a_credential_says_so(server: Server, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_service_that_needs_a_credential_says_so(server: Server, folder: Path) -> None:
     file = server.crawl_file(folder / "a.toml")
     file.write_text(file.read_text().replace('"mastodon"', '"twitter_v1"'))
-    assert cli.run(["crawl", str(file)]) == 2
-    assert "bowerbird credentials add mine --provider twitter_v1" in capsys.readouterr().err
+    advice = refused("crawl", file, code="needs_credential").advice
+    assert "bowerbird credentials add mine --provider twitter_v1" in advice
 
 
 @pytest.mark.usefixtures("token")
@@ -271,11 +279,11 @@ def test_a_running_crawl_can_be_paused_resumed_and_stopped(
     file = server.crawl_file(folder / "a.toml")
     children.append(Child(file))
     children[0].wait_for('"state": "running"')
-    assert cli.run(["crawl", str(file)]) == 2
-    assert "--join" in capsys.readouterr().err
-    for verb, words in (("pause", "heed it"), ("pause", "so already"), ("resume", "heed it"), ("resume", "so already")):
-        assert cli.run([verb, str(file), "--facet", "timeline"]) == 0
-        assert words in capsys.readouterr().out
+    assert "--join" in refused("crawl", file, code="already_running").advice
+    for verb, is_changed in (("pause", True), ("pause", False), ("resume", True), ("resume", False)):
+        capsys.readouterr()
+        assert cli.run([verb, str(file), "--facet", "timeline", "--json"]) == 0
+        assert result(capsys)["is_new"] is is_changed
     for verb, state in (("pause", "paused"), ("resume", "running"), ("stop", "stopped")):
         assert told(verb, file, state, capsys)["processes"] == 1
     code, out, _ = children[0].end()
@@ -291,7 +299,7 @@ def test_who_joins_a_paused_crawl_is_told_so_and_waits_with_the_others(
     children[0].wait_for('"state": "running"')
     assert cli.run(["pause", str(file)]) == 0
     children.append(Child(file, "--join"))
-    children[1].wait_for("is paused: this process waits with the others")
+    children[1].wait_for("bowerbird resume")
     children[1].wait_for('"state": "paused"')
     capsys.readouterr()
     for verb, state in (("resume", "running"), ("stop", "stopped")):
@@ -316,29 +324,27 @@ def test_a_changed_file_is_shown_and_applied_when_the_user_says_so(
     assert versions(folder) == [1]
     file.write_text(file.read_text() + '\n[filters]\nlanguages = ["pt"]\n')
     capsys.readouterr()
-    assert cli.run(run[:2]) == 2
-    refused = capsys.readouterr().err
-    assert "filters.languages is new: pt" in refused
-    assert f"`bowerbird crawl {file} --apply`" in refused
+    error = refused(*run[:2], code="plan_changed")
+    assert [line for line in error.problem.splitlines() if "filters.languages" in line and "pt" in line]
+    assert f"`bowerbird crawl {file} --apply`" in str(error)
     assert cli.run([*run, "--apply"]) == 0
-    assert "filters.languages is new: pt" in capsys.readouterr().err
+    assert [line for line in capsys.readouterr().err.splitlines() if "filters.languages" in line and "pt" in line]
     assert cli.run(run) == 0
     assert versions(folder) == [1, 2]
 
 
 @pytest.mark.usefixtures("token")
 def test_a_second_process_with_another_file_is_refused_and_if_it_insists_the_first_one_ends_in_order(
-    server: Server, folder: Path, children: list[Child], capsys: pytest.CaptureFixture[str]
+    server: Server, folder: Path, children: list[Child]
 ) -> None:
     file = server.crawl_file(folder / "a.toml")
     children.append(Child(file))
     children[0].wait_for('"state": "running"')
     children[0].wait_for('"posts": ')
     file.write_text(file.read_text() + '\n[filters]\nlanguages = ["pt"]\n')
-    assert cli.run(["crawl", str(file), "--join"]) == 2
-    refused = capsys.readouterr().err
-    assert "filters.languages is new: pt" in refused
-    assert f"process {children[0].process.pid} on " in refused
+    told = str(refused("crawl", file, "--join", code="plan_changed"))
+    assert [line for line in told.splitlines() if "filters.languages" in line and "pt" in line]
+    assert f"process {children[0].process.pid} on " in told
     assert children[0].process.poll() is None
     children.append(Child(file, "--join", "--apply"))
     code, out, _ = children[0].end()
@@ -357,7 +363,7 @@ def test_ctrl_c_finishes_what_is_in_flight(server: Server, folder: Path, childre
     code, out, err = children[0].end()
     last = json.loads(out)
     assert (code, last["was_interrupted"], last["state"]) == (130, True, "stopped")
-    assert "Ctrl-C again" in err
+    assert "Ctrl-C" in err
     assert "Traceback" not in err
 
 
@@ -379,12 +385,14 @@ def test_a_second_ctrl_c_leaves_at_once_and_nothing_is_lost(
     while not deaf_server.service.met["lost_after"]:
         children[0].wait_for('"state": "running"')
     children[0].process.send_signal(signal.SIGINT)
-    children[0].wait_for("Ctrl-C again")
+    children[0].wait_for("Ctrl-C")
     children[0].process.send_signal(signal.SIGINT)
     code, _, err = children[0].end()
     assert (code, "Traceback" in err) == (130, False)
-    assert cli.run(["status", str(file)]) == 0
-    assert "nothing is lost" in capsys.readouterr().out
+    capsys.readouterr()
+    assert cli.run(["status", str(file), "--json"]) == 0
+    status = result(capsys)
+    assert (status["crawls"][0]["state"], status["processes"]) == ("running", []), "cut off"
 
 
 def make_old(database: Path, file: Path) -> None:
@@ -408,18 +416,26 @@ def make_old(database: Path, file: Path) -> None:
 def test_commands_say_when_no_process_runs(server: Server, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = server.crawl_file(folder / "crawl.toml")
     make_old(folder / "crawl.db", file)
-    assert [cli.run(["pause"]), cli.run(["resume"]), cli.run(["stop"])] == [1, 1, 0]
-    assert capsys.readouterr().out.count("No process runs crawl") == 3
-    assert cli.run(["pause", "--crawl", "other"]) == 2
-    assert "there are: crawl" in capsys.readouterr().err
+    for verb, code in (("pause", 1), ("resume", 1), ("stop", 0)):
+        assert cli.run([verb, "--json"]) == code
+        assert result(capsys)["processes"] == 0
+    error = refused("pause", "--crawl", "other", code="unknown_crawl")
+    assert ("'other'" in error.problem, "crawl" in error.advice) == (True, True)
 
 
-@pytest.mark.parametrize("place", [[], ["nowhere.db"], ["nowhere.toml"], ["text.db"]])
-def test_a_place_without_a_crawl_is_named(place: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("place", "code"),
+    [
+        ([], "ambiguous"),
+        (["nowhere.db"], "database_not_found"),
+        (["nowhere.toml"], "file_not_found"),
+        (["text.db"], "database_failed"),
+    ],
+)
+def test_a_place_without_a_crawl_is_named(place: list[str], code: str, folder: Path) -> None:
     (folder / "text.db").write_text("not a database, but long enough to look at " * 20)
     (folder / "other.db").touch()
-    assert cli.run(["status", *place]) == 2
-    assert capsys.readouterr().err.startswith("bowerbird: ")
+    assert "".join(place) in refused("status", *place, code=code).problem
     assert (folder / "other.db").stat().st_size == 0
 
 
@@ -432,6 +448,6 @@ def test_a_crawl_whose_database_is_deleted_ends_at_once_and_says_so(server: Serv
         file.unlink()
     code, _, shown = child.end()
     assert code != 0
-    assert "was deleted or replaced while it was open" in shown
+    assert json_error(shown).code == "file_changed"
     assert "Traceback" not in shown
     assert not list(folder.glob("*.db"))

@@ -26,8 +26,9 @@ def test_a_short_demo_is_honest_and_never_refused(
     assert 0 < values["posts_found"] <= values["posts_there"]
     assert Path(values["database"]).exists()
     assert shown.err == "", "nothing but JSON, and no screens"
-    assert cli.run(["status", values["database"]]) == 0
-    assert "demo (flow timelines)" in capsys.readouterr().out
+    assert cli.run(["status", values["database"], "--json"]) == 0
+    crawls = json.loads(capsys.readouterr().out)["crawls"]
+    assert [(crawl["name"], crawl["flow"]) for crawl in crawls] == [("demo", "timelines")]
 
 
 def test_the_demo_says_what_to_try_next(
@@ -35,4 +36,6 @@ def test_the_demo_says_what_to_try_next(
 ) -> None:
     monkeypatch.setenv("BOWERBIRD_HOME", str(tmp_path))
     assert cli.run(["demo", "--seconds", "3", "--quiet"]) == 0
-    assert "Try next" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert all(f" {command} {tmp_path / 'data' / 'demo' / 'demo.db'}" in shown for command in ("status", "serve")), shown
+    assert "flow show timelines" in shown

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_errors import refused
 from simulated_server import Server, running
 
 from bowerbird import cli
@@ -56,11 +57,11 @@ def test_a_crawl_that_may_ask_nothing_of_what_it_is_there_for_is_refused_before_
     (account,) = server.service.truth.sample_accounts(1, generator(1, 5), now)
     handle = server.service.dialect.handle_of(account, now)
     Path("a.toml").write_text(Path("a.toml").read_text().replace("seeds = ", f'seeds = ["@{handle}"] #'))
-    assert cli.run(["crawl", "a.toml"]) == 2
-    told = capsys.readouterr()
-    assert "cannot be asked for timeline: that takes the token of a user" in told.err
-    assert "could do nothing else of what it is there for; add one with: bowerbird credentials add" in told.err
-    assert "goes on" not in told.out + told.err
+    capsys.readouterr()
+    error = refused("crawl", "a.toml", code="needs_credential")
+    assert "timeline" in error.problem
+    assert "bowerbird credentials add" in error.advice
+    assert capsys.readouterr().out == ""
     assert not Path("a.db").exists()
     token = next(token.value for token in server.service.tokens if token.kind == "user")
     add_token(server, token, monkeypatch)

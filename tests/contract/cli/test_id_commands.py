@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_errors import refused
 from simulated_server import Server, running
 
 from bowerbird import cli
@@ -45,8 +46,7 @@ def open_account(server: Server) -> int:
 def test_seeds_may_come_from_the_command_line_alone(server: Server, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = folder / "a.toml"
     file.write_text(f'flow = "timelines"\n[service]\nname = "sim"\nprovider = "mastodon"\nbase = "{server.base}"\n')
-    assert cli.run(["crawl", str(file)]) == 2
-    assert "seeds are missing" in capsys.readouterr().err
+    assert "a.toml" in refused("crawl", file, code="no_seeds").problem
     account = open_account(server)
     handle = server.service.dialect.handle_of(account, RealClock().now())
     key = server.service.dialect.account_key(account + 1)
@@ -74,9 +74,10 @@ def test_what_is_gone_is_listed_and_what_is_not_is_dehydrated(
     assert {line["id"].rpartition("/")[2] for line in told["posts"]["lines"]} == gone
     assert (told["users"]["count"], told["relations"]["count"]) == (0, 0)
     assert cli.run(["gone", str(file)]) == 0
-    assert "not there (deleted, or never existed)" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert all(key in shown for key in gone)
     assert cli.run(["status", str(file)]) == 0
-    assert "`bowerbird gone` lists them" in capsys.readouterr().out
+    assert "`bowerbird gone`" in capsys.readouterr().out
     assert cli.run(["dehydrate", str(file)]) == 0
     written = set(capsys.readouterr().out.split())
     assert posts.keys() - gone <= written
@@ -88,16 +89,13 @@ def test_what_is_gone_is_listed_and_what_is_not_is_dehydrated(
         stored.execute("update posts set deleted_at = 1 where post_no in (select min(post_no) from posts)")
     stored.close()
     assert cli.run(["dehydrate", str(file), "--out", "less.txt"]) == 0
-    assert "1 stored post left out: 1 deleted." in capsys.readouterr().out
     assert cli.run(["dehydrate", str(file), "--out", "again.txt", "--json"]) == 0
     assert result(capsys)["left_out"] == {"deleted": 1, "opted_out": 0, "not_by_id": 0, "unreal": 0}
-    for arguments, words in (
-        (["dehydrate", str(file), "--out", "out.csv"], "nothing is overwritten"),
-        (["dehydrate", str(file), "--out", "out.xlsx"], "cannot tell the format"),
-        (["dehydrate", str(file), "--service", "other"], "the store knows sim"),
-        (["dehydrate", str(file), "--json"], "name a file with --out"),
-        (["gone", str(file), "--out", "gone.csv"], "say with --what"),
+    for arguments, code, value in (
+        (["dehydrate", str(file), "--out", "out.csv"], "already_exists", "out.csv"),
+        (["dehydrate", str(file), "--out", "out.xlsx"], "unknown_format", "out.xlsx"),
+        (["dehydrate", str(file), "--service", "other"], "needs_option", "sim"),
+        (["dehydrate", str(file), "--json"], "needs_option", "--out"),
+        (["gone", str(file), "--out", "gone.csv"], "needs_option", "--what"),
     ):
-        capsys.readouterr()
-        assert cli.run(arguments) == 2
-        assert words in capsys.readouterr().err
+        assert value in str(refused(*arguments, code=code))

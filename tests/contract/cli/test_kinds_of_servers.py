@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from bowerbird.clock import RealClock
 from bowerbird.crawl.access.surveys import known_flavour
 from bowerbird.evaluate.laboratory import TokenVault
 from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
+from bowerbird.model import Outcome
+from bowerbird.model.wording import outcome_words
 from bowerbird.simulated.tokens import Token
 from bowerbird.transport import HttpTransport
 
@@ -70,7 +73,7 @@ async def test_reposts_are_listed_and_a_missing_list_of_quotes_is_left_out_with_
         assert await done.count("reactions") == 24
         assert await done.count("posts where deleted_at is not null") == 0
         assert not any(path.endswith("quotes") for path in server.seen)
-        assert any("cannot be asked for quotes" in note for note in done.crawl.notes)
+        assert any("quotes" in note for note in done.crawl.notes)
 
 
 async def test_what_a_server_refused_is_remembered_with_it(tmp_path: Path) -> None:
@@ -98,7 +101,8 @@ async def test_a_crawl_that_asks_only_what_is_not_offered_fails_with_a_sentence(
     refusing = msgspec.structs.replace(manner, no_route=(404, "application/json", '{"error":"Not implemented"}'))
     async with serving(refusing) as server, crawled(server, flow, ["all"]) as done:
         assert done.ending.state == "failed"
-        assert "small does not offer directory (404 Not implemented)" in done.ending.reason.problem
+        assert done.ending.reason.code == "not_offered"
+        assert all(value in done.ending.reason.problem for value in ("small", "directory", "404 Not implemented"))
         assert server.seen["/api/v1/directory"] == 1, "it is not asked for ever"
         assert await done.count('''tasks where failure like '{"code":"not_offered",%' ''') == 1
 
@@ -114,7 +118,8 @@ flow.edges = [{from = "profile", to = "tags", take = "asked"}, {from = "profile"
     refusing = msgspec.structs.replace(MASTODON_45, no_route=(404, "application/json", '{"error":"Not implemented"}'))
     async with serving(refusing) as server, crawled(server, flow, server.accounts()) as done:
         assert done.ending.state == "finished"
-        assert "does not offer tags" in done.ending.reason.problem
+        assert done.ending.reason.code == "some_given_up"
+        assert "tags" in done.ending.reason.problem
         assert await done.count("posts where text is not null") == 18
         assert (
             server.seen["/api/v1/accounts/1/featured_tags"]
@@ -155,7 +160,8 @@ flow.edges = [{from = "posts", to = "likes", take = "own_posts"}]
 """
     async with serving(TAKAHE) as server, crawled(server, flow, server.posts()) as done:
         assert done.ending.state == "finished", done.ending
-        assert "does not offer likes" in done.ending.reason.problem
+        assert done.ending.reason.code == "some_given_up"
+        assert "likes" in done.ending.reason.problem
         assert await done.count("posts where text is not null") == 18
         assert await done.count("posts where deleted_at is not null") == 0
         assert sum(count for path, count in server.seen.items() if path.endswith("favourited_by")) <= 10
@@ -164,16 +170,18 @@ flow.edges = [{from = "posts", to = "likes", take = "own_posts"}]
 @pytest.mark.parametrize(
     ("words", "outcome"),
     [
-        ("Invalid access token", "refused for want of a good token"),
-        ("Access token does not have the required scopes", "refused to this kind of token"),
+        ("Invalid access token", Outcome.BAD_TOKEN),
+        ("Access token does not have the required scopes", Outcome.FORBIDDEN_SCOPE),
     ],
 )
-async def test_a_stream_that_can_never_open_ends_the_crawl_with_the_servers_words(words: str, outcome: str) -> None:
+async def test_a_stream_that_can_never_open_ends_the_crawl_with_the_servers_words(words: str, outcome: Outcome) -> None:
     manner = msgspec.structs.replace(MASTODON_45, stream_refusal=words)
     stream = '[[streams]]\nchannel = "public"'
     async with serving(manner) as server, crawled(server, 'flow = "listen"', [], more=stream) as done:
         assert done.ending.state == "failed"
-        assert f"public never connected: {outcome} (401 {words})" in done.ending.reason.problem
+        assert done.ending.reason.code == "stream_refused"
+        refusal = f"{outcome_words(outcome)} (401 {words})"
+        assert all(value in done.ending.reason.problem for value in ("public", refusal))
         assert server.seen["/api/v1/streaming"] == 1, "it is not tried again and again"
 
 
@@ -182,8 +190,9 @@ async def test_a_stream_that_would_stay_silent_is_said_at_once(manner: Manner, c
     stream = f'[[streams]]\nchannel = "{channel}"' + ('\ntag = ["birds"]' if channel == "hashtag" else "")
     async with serving(manner) as server, crawled(server, 'flow = "listen"', [], more=stream) as done:
         assert done.ending.state == "failed"
-        assert "cannot be heard" in done.ending.reason.problem
-        assert any("cannot be heard" in note for note in done.crawl.notes)
+        assert done.ending.reason.code == "not_offered"
+        assert channel in done.ending.reason.problem
+        assert any(channel in note for note in done.crawl.notes)
         assert "/api/v1/streaming" not in server.seen
 
 
@@ -235,17 +244,17 @@ async def test_the_doctor_says_what_a_server_is_and_what_it_cannot_do() -> None:
             plan, TokenVault("mastodon", [Token(value="secret", kind="user")], base=server.base)
         )
         assert (first.verdict, first.found) == (OK, "gotosocial 0.20.0+git-1234567")
-        assert (seeds.verdict, seeds.found) == (OK, "1 can be asked about")
+        assert (seeds.verdict, re.findall(r"\d+", seeds.found)) == (OK, ["1"])
         assert {each.verdict for each in others if each.name == "server small"} == {WARNING}
         assert any("quotes" in each.found for each in others)
-        assert any("cannot be heard" in each.found for each in others)
+        assert any("hashtag" in each.found for each in others)
 
 
 async def test_a_server_that_answers_nobody_but_its_users_is_a_problem_for_who_has_no_token() -> None:
     async with serving(GOTOSOCIAL) as server:
         _, seeds, *_ = await checked(planned(server.base, 'flow = "hydrate"\nseeds = ["101"]'), TokenVault("mastodon", []))
         assert seeds.verdict == PROBLEM
-        assert "nothing can be asked about '101': small cannot be asked for posts" in seeds.found
+        assert all(value in seeds.found for value in ("'101'", "small", "posts"))
         assert f"bowerbird credentials add mine --provider mastodon --server {server.base}" in seeds.advice
 
 
@@ -262,7 +271,5 @@ async def test_a_crawl_of_which_everything_was_given_up_has_failed() -> None:
     refusing = msgspec.structs.replace(MASTODON_42, missing=(400, "application/json", '{"error":"not for you"}'))
     async with serving(refusing) as server, crawled(server, 'flow = "hydrate"', ["901", "902"]) as done:
         assert done.ending.state == "failed"
-        assert (
-            "nothing was answered at all, the last time: posts: called wrong by the server (400 not for you)"
-            in done.ending.reason.problem
-        )
+        assert done.ending.reason.code == "nothing_answered"
+        assert all(value in done.ending.reason.problem for value in ("posts", "400 not for you"))

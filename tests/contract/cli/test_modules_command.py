@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from command_errors import refused
 from module_scene import Scene
 
 from bowerbird import cli
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
+from bowerbird.errors import BowerbirdError
 from bowerbird.flows.flow import FacetUse, Flow
 from bowerbird.flows.modules import ModuleUse
 
@@ -50,6 +53,10 @@ class Said:
         told = self._capfd.readouterr()
         return told.out + told.err
 
+    def refused(self, *words: str, code: str) -> BowerbirdError:
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(partial(refused, "modules", *words, code=code)).result()
+
     def json(self, *words: str) -> dict[str, Any]:
         values: dict[str, Any] = json.loads(self(*words, "--json").splitlines()[-1])
         return values
@@ -64,7 +71,7 @@ async def test_a_module_run_by_hand_is_in_the_list_and_in_its_history(store: str
     assert said.json(store, "run", "growth")["counts"]["users"] == 40
     assert "40 users" in said(store, "runs", "growth")
     said(store, "run", "growth")
-    assert "On average over 2 runs: " in said(store, "runs", "growth")
+    assert "2 runs" in said(store, "runs", "growth")
     assert said.json(store, "runs", "growth")["average"]["counts"]["users"] == 40
     listed = {each["module"]: each for each in said.json(store)["modules"]}
     assert (listed["growth"]["on"], listed["growth"]["last"]["counts"]["users"]) == (True, 40)
@@ -86,23 +93,29 @@ async def test_names_of_places_are_proposed_and_decided(store: str, said: Said) 
     assert said.json(store, "run", "place_names")["counts"]["new"] == 1
     assert "Xyzzyville" in said(store, "names")
     assert said.json(store, "confirm", "xyzzyville", "--who", "ada")["said"] == "confirmed"
-    assert 'For [places] of the community: own = ["Xyzzyville"]' in said(store, "names")
-    assert "nobody proposed 'Atlantis'" in said(store, "refuse", "Atlantis", code=2)
+    assert 'own = ["Xyzzyville"]' in said(store, "names")
+    assert "'Atlantis'" in said.refused(store, "refuse", "Atlantis", code="unknown_account").problem
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "code", "values"),
     [
-        (("run", "grwoth"), "there is no module 'grwoth' (did you mean 'growth'?)"),
-        (("walk", "growth"), "'walk' is nothing that can be done with modules"),
-        (("run",), "say which module is meant"),
-        (("names", "growth"), "names takes no name"),
-        (("run", "deletions"), "asks for `posts`, which the flow 'names' of this crawl does not have"),
-        (("run", "notification"), "nobody is to be told"),
+        (("run", "grwoth"), "unknown_module", ("'grwoth'", "'growth'")),
+        (("walk", "growth"), "unknown_name", ("'walk'", "list, run, runs")),
+        (("run",), "ambiguous", ("run NAME",)),
+        (("names", "growth"), "unsupported", ("names",)),
+        (("run", "deletions"), "unsupported", ("'deletions'", "`posts`", "'names'")),
     ],
 )
-async def test_what_cannot_be_done_is_said(store: str, said: Said, words: tuple[str, ...], told: str) -> None:
-    assert told in said(store, *words, code=3 if words[-1] == "notification" else 2)
+async def test_what_cannot_be_done_is_said(
+    store: str, said: Said, words: tuple[str, ...], code: str, values: tuple[str, ...]
+) -> None:
+    told = str(said.refused(store, *words, code=code))
+    assert [value for value in values if value not in told] == []
+
+
+async def test_modules_run_that_fails_names_the_setting(store: str, said: Said) -> None:
+    assert "[modules.notification]" in said(store, "run", "notification", code=3)
 
 
 async def test_no_store_says_which_program_is_run_here(store: str, said: Said, tmp_path: Path) -> None:
@@ -113,5 +126,6 @@ async def test_no_store_says_which_program_is_run_here(store: str, said: Said, t
     async with database.transaction() as tx:
         await tx.execute("update crawls set flow = ?, calls = 1000", msgspec.json.encode(flow).decode())
     await database.close()
-    assert "name the crawl file" in said(store, "run", "notification", code=2)
+    advice = said.refused(store, "run", "notification", code="unsupported").advice
+    assert "bowerbird modules FILE run notification" in advice
     assert not mark.exists()

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from command_errors import refused
 
 from bowerbird.cli import run
 from bowerbird.clock import RealClock
@@ -70,9 +71,8 @@ def test_a_place_of_the_crawl_file_without_a_find_is_listed_too(tmp_path: Path, 
     assert overlap["Faro", "Portugal"] == ["0.0000", "\N{EN DASH}"], "of two places without posts nothing can be said"
 
 
-def test_the_evaluation_names_what_it_needs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["evaluate", "places", "--data", str(tmp_path)]) == 2
-    assert "profile-locations" in capsys.readouterr().err
+def test_the_evaluation_names_what_it_needs(tmp_path: Path) -> None:
+    assert "profile-locations" in refused("evaluate", "places", "--data", tmp_path, code="file_not_found").problem
 
 
 def test_the_evaluation_compares_with_labels_of_machines_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

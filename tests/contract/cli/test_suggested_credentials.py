@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from command_errors import refused
 from simulated_server import Server, running
 
 from bowerbird import cli
@@ -112,7 +114,7 @@ def test_where_a_credential_is_wanted_the_suggested_one_is_taken(
         (words,) = suggested(said([command, "a.toml"], capsys))
         assert words[3] == "mine-2"
     works(words, monkeypatch, capsys)
-    assert "refuses the credential 'mine-2'" in said(["crawl", "a.toml", "--yes"], capsys)
+    assert "'mine-2'" in refused("crawl", "a.toml", "--yes", code="credential_refused").problem
 
 
 @pytest.mark.parametrize(("name", "kind"), [("mastodon", "user"), ("x", "app"), ("twitter_v1", "app"), ("weibo", "user")])
@@ -124,21 +126,23 @@ def test_a_refused_credential_is_renewed_by_what_is_suggested_and_stays_what_it_
     servers[name].crawl_file(Path("a.toml"), seeds=3)
     (words,) = suggested(said(["crawl", "a.toml", "--yes"], capsys))
     assert words[3:] == ["mine", "--provider", name, "--replace"]
-    (told,) = suggested(said(["status", "a.toml"], capsys).rpartition("\ntrouble\n")[2].partition("\nnext\n")[0])
-    assert told == words
+    told = suggested(said(["status", "a.toml"], capsys))
+    assert told == [words, words], "why the crawl ended, and what is refused now"
     for field in FIELDS[name, kind][0]:
         monkeypatch.setenv(f"BOWERBIRD_SECRET_{field.upper()}", "another")
     assert cli.run(words[1:]) == 0
     assert vault.credential("mine") == before, "kind, account, application and server are kept"
     assert cli.run(["credentials", "remove", "mine"]) == 0
-    told_then = said(["status", "a.toml"], capsys)
-    assert "refused the credential" not in told_then, "nobody renews what is no longer there"
+    capsys.readouterr()
+    assert cli.run(["status", "a.toml", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["refusals"] == [], "nobody renews what is no longer there"
 
 
-def test_a_secret_of_the_other_kind_is_told_by_name(monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> None:
+def test_a_secret_of_the_other_kind_is_told_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BOWERBIRD_SECRET_BEARER_TOKEN", "token")
-    told = said(["credentials", "add", "mine", "--provider", "x"], capsys)
-    assert "bearer_token is a secret of kind app on x. Add --kind app." in told
+    error = refused("credentials", "add", "mine", "--provider", "x", code="needs_option")
+    assert "bearer_token" in error.problem
+    assert "--kind app" in error.advice
 
 
 def test_a_name_that_belongs_to_another_network_is_not_suggested_again(
@@ -147,9 +151,9 @@ def test_a_name_that_belongs_to_another_network_is_not_suggested_again(
     add("mine", servers["mastodon"], "user", wrong("mastodon", "user"), monkeypatch)
     file = servers["weibo"].crawl_file(Path("a.toml"), seeds=3)
     file.write_text(file.read_text() + 'credentials = ["mine"]\n')
-    told = said(["crawl", "a.toml"], capsys)
-    assert "'mine' is a credential for mastodon, and sim speaks weibo" in told
-    (words,) = suggested(told)
+    error = refused("crawl", "a.toml", code="credential_of_other_server")
+    assert all(value in error.problem for value in ("'mine'", "mastodon", "sim", "weibo"))
+    (words,) = suggested(error.advice)
     works(words, monkeypatch, capsys)
 
 

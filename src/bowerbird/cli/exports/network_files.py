@@ -20,7 +20,9 @@ from bowerbird.export.networks.job import export_network
 def write_network(output: Output, place: NamedStore, request: Request, kind: str) -> None:
     """Writes the whole network in one go."""
     if request.out == "-":
-        raise UserError("a network needs a file: --out network.gexf, .graphml or .jsonl, or a folder for neo4j-admin")
+        raise UserError(
+            "a network needs a file: --out network.gexf, .graphml or .jsonl, or a folder for neo4j-admin", code="needs_option"
+        )
     manifest = asyncio.run(_written(place, request, kind))
     nodes, edges = manifest.nodes or 0, manifest.rows
     names = [file.name for file in manifest.files]

@@ -73,6 +73,7 @@ def _rewrite_sqlite(path: Path) -> None:
         raise StoreError(
             f"cannot rewrite {path}: {error}. Nothing is changed.",
             "Nobody may use it meanwhile, and it needs twice its size of free space.",
+            code="file_unwritable",
         ) from error
     finally:
         store.close()

@@ -103,5 +103,9 @@ def exported(folder: Path) -> dict[str, str]:
     if not found and folder.suffix == ".parquet":
         return {"posts": str(folder)}
     if not found:
-        raise UserError(f"{folder} holds no export as Parquet", f"make one with `bowerbird export posts -o {folder}`")
+        raise UserError(
+            f"{folder} holds no export as Parquet",
+            f"make one with `bowerbird export posts -o {folder}`",
+            code="file_not_found",
+        )
     return found

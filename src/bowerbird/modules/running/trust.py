@@ -15,6 +15,7 @@ def check_trust(name: str, flow: Flow, *, has_file: bool) -> None:
         raise UserError(
             "a store does not say what is run on this machine, and whom it tells",
             f"name the crawl file, `bowerbird modules FILE run {name}`",
+            code="unsupported",
         )
 
 

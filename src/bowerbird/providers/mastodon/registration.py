@@ -156,6 +156,13 @@ def _check(answer: Answer, action: str, *secrets: str) -> None:
     for secret in secrets:
         message = message.replace(secret, "…")
     said = f"status {answer.status}, {message!r}" if message else f"status {answer.status}"
-    default = "Create a token in the server's settings under Development and add it without --register."
-    advice = "The server has a problem. Try again later." if answer.status >= 500 else _ADVICE.get(answer.status, default)
-    raise CredentialError(f"The server would not {action}: {said}.", advice, code="refused")
+    default = (
+        "Create a token in the server's settings under Development and add it without --register."
+    )
+    advice = (
+        "The server has a problem. Try again later."
+        if answer.status >= 500
+        else _ADVICE.get(answer.status, default)
+    )
+    refused = answer.status in (400, 401)
+    raise CredentialError(f"The server would not {action}: {said}.", advice, code="credential_refused" if refused else "refused")

@@ -18,7 +18,9 @@ class WholeEmitter(Emitter):
     async def open(self) -> None:
         path = self._target.path
         if self._target.appends:
-            raise UserError(f"nothing can be added to {path}", "leave --append out, or write CSV or JSON lines")
+            raise UserError(
+                f"nothing can be added to {path}", "leave --append out, or write CSV or JSON lines", code="unsupported"
+            )
         if path is not None and path.exists():
             raise UserError(
                 f"{path} exists already", "choose another name, or move it away: nothing is overwritten", code="already_exists"
