@@ -30,6 +30,7 @@ from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.simulated.world.people.population import populate
 from bowerbird.simulated.world.posts.events import planned_event
+from failures import json_error, raises_code
 from marks import long
 
 SMALL = WorldSettings(accounts=300, history=timedelta(days=2), longest_history=50, following=8.0)
@@ -277,10 +278,15 @@ def test_a_probe_says_what_it_learned_and_what_not() -> None:
     assert "was not learned" in learned(Found(calls=1, accounts=3, posts=81, posts_per_day=None, following=None))
 
 
-@pytest.mark.parametrize(("flow", "unknown"), [("hydrate", "how many of these posts are gone"), ("topic", "about these words")])
-def test_a_probe_of_other_seeds_than_accounts_says_what_it_cannot_learn(flow: str, unknown: str) -> None:
-    with pytest.raises(UserError, match=unknown):
-        check_seeds(crawl(f'flow = "{flow}"'))
+def test_probe_of_other_seeds_than_accounts_names_what_it_cannot_learn() -> None:
+    problems = set()
+    for flow in ("hydrate", "topic"):
+        with raises_code(UserError, "unsupported") as caught:
+            check_seeds(crawl(f'flow = "{flow}"'))
+        assert caught.value.problem.startswith("--probe")
+        assert flow in caught.value.problem
+        problems.add(caught.value.problem.replace(flow, "FLOW"))
+    assert len(problems) == 2  # posts and words, each with what is unknown about them
 
 
 def test_a_probe_on_x_says_first_what_it_may_cost() -> None:
@@ -318,8 +324,10 @@ def test_a_probe_asks_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cap
 def test_a_policy_that_does_not_exist_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "crawl.toml"
     file.write_text('flow = "hydrate"\nseeds = ["1"]\n[service]\nprovider = "mastodon"\nbase = "https://nobody.invalid"\n')
-    assert cli.run(["plan", str(file), "--ranker", "posts=best"]) == 2
-    assert "posts=best" in capsys.readouterr().err
+    assert cli.run(["plan", str(file), "--ranker", "posts=best", "--json"]) == 2
+    error = json_error(capsys.readouterr().err)
+    assert error.code == "unknown_name"
+    assert "posts=best" in error.problem
 
 
 def test_what_was_planned_happens_in_another_world() -> None:
