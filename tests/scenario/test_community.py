@@ -26,7 +26,7 @@ def test_a_community_is_found_better_than_by_the_published_order(tmp_path: Path)
     evaluate_community(structs.replace(wish, only=("echo",)), tmp_path, say=lambda text: None)
     said: list[str] = []
     figures = evaluate_community(wish, tmp_path, say=said.append)
-    assert [line for line in said if "as kept in" in line and "echo" in line]
+    assert [line for line in said if f"{wish.keep}" in line and "echo" in line]
     echo, ours = figures["echo"], figures["ours"]
     assert ours["refused"] == echo["refused"] == 0
     assert abs(sum(ours["calls"].values()) - sum(echo["calls"].values())) <= 5
