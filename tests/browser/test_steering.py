@@ -267,6 +267,8 @@ def test_a_credential_and_a_database_are_added_tested_and_retired_and_no_secret_
         row.get_by_role("button", name="Test").click()
         expect(page.locator(f".message.{tone}")).to_contain_text("mine")
         assert given not in page.content()
+    # The scripts of the page ask before it is done.
+    page.wait_for_load_state("load")
     row.get_by_role("button", name="Retire").click()
     page.get_by_role("dialog").get_by_role("button", name="Yes").click()
     expect(row).to_have_count(0)
