@@ -66,7 +66,8 @@ def test_a_search_is_sorted_paged_saved_and_deleted(site: Served, page: Page) ->
     page.goto(site.address("/data/saved"))
     page.get_by_role("button", name="Delete").click()
     page.get_by_role("dialog").get_by_role("button", name="Yes").click()
-    expect(page.get_by_text("No search is saved")).to_be_visible()
+    expect(page.locator("main .empty")).to_be_visible()
+    expect(page.get_by_role("link", name="most liked")).to_have_count(0)
 
 
 def test_a_download_is_a_file_of_the_rows_that_are_shown(shared_site: Served, page: Page) -> None:
@@ -80,6 +81,7 @@ def test_a_download_is_a_file_of_the_rows_that_are_shown(shared_site: Served, pa
 def test_what_is_not_known_is_said(shared_site: Served, page: Page, watched: Watched) -> None:
     watched.expect("400")
     page.goto(shared_site.address("/data/posts?user=nobody"))
-    expect(page.get_by_role("alert")).to_contain_text("knows no account nobody")
+    expect(page.locator("[role=alert][data-error=unknown_account]")).to_contain_text("nobody")
     page.goto(shared_site.address("/data/posts?q=nothingofthekind"))
-    expect(page.get_by_text("Nothing was found")).to_be_visible()
+    expect(page.locator("main .empty")).to_be_visible()
+    expect(page.locator("main table.rows tbody tr")).to_have_count(0)

@@ -86,7 +86,7 @@ def test_the_graph_around_an_account_is_drawn(counted: Served, page: Page, watch
 def test_new_numbers_are_made_when_somebody_asks(site: Served, page: Page) -> None:
     page.goto(site.address("/figures"))
     page.get_by_role("button", name="Refresh now").click()
-    expect(page.locator(".counting")).to_contain_text("posts are counted")
+    expect(page.locator(".counting .as-of time")).to_be_visible()
 
 
 def test_words_are_studied_beside_a_series_and_labelled_by_keys(site: Served, page: Page, tmp_path: Path) -> None:
@@ -122,4 +122,5 @@ def test_a_file_that_is_no_series_is_refused_with_its_line(site: Served, page: P
     wrong.write_text("2026-01-05,1\n05/01/2026,2\n")
     page.get_by_label("CSV file").set_input_files(wrong)
     page.get_by_role("button", name="Upload").click()
-    expect(page.locator("main")).to_contain_text("invalid time '05/01/2026' in line 2")
+    expect(page.locator("[data-error=invalid]")).to_contain_text("'05/01/2026'")
+    expect(page.locator("[data-error=invalid]")).to_contain_text("line 2")

@@ -21,6 +21,7 @@ from bowerbird.reports.audits import latest_audits
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.studies.audits import AuditOptions
+from failures import raises_code
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 WORLD = WorldSettings(seed=3, accounts=60, following=8.0, posts_per_day=12, history=timedelta(days=2), longest_history=5)
@@ -80,11 +81,11 @@ def test_a_crawl_that_has_asked_nobody_cannot_be_audited(tmp_path: Path) -> None
     async def main(clock: VirtualClock) -> None:
         laboratory = Laboratory(Setup(dialect="bluesky", world=WORLD), clock)
         plan = laboratory.plan(FLOW, laboratory.keys(3), store=str(tmp_path / "c.db"))
-        with pytest.raises(UserError, match="run it first"):
+        with raises_code(UserError, "unknown_crawl"):
             await audit_posts(plan, laboratory.outside(), AuditOptions(random=Random(1)))
         async with laboratory.crawl(plan):
             pass
-        with pytest.raises(UserError, match="nothing to audit"):
+        with raises_code(UserError, "nothing_to_do"):
             await audit_posts(plan, laboratory.outside(), AuditOptions(random=Random(1)))
 
     run_virtual(main, start=START)

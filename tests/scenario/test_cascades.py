@@ -28,6 +28,7 @@ from bowerbird.simulated.world.posts.content import visibility
 from bowerbird.simulated.world.posts.reactions import Reactions
 from bowerbird.simulated.world.posts.rows import QUOTE, REPOST, author_of, ms_of
 from bowerbird.simulated.world.settings import to_ms
+from failures import json_error
 
 START = datetime(2026, 1, 5, 12, tzinfo=UTC)
 NOW = to_ms(START)
@@ -278,11 +279,16 @@ def test_the_command_lists_every_cascade_and_shows_one_step_by_step(stored: Path
 
 
 def test_the_command_says_what_is_wrong(stored: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert run(["cascade", "at://did:plc:nobody/app.bsky.feed.post/3k", str(stored)]) == 2
-    assert "is not stored" in capsys.readouterr().err
-    assert run(["cascade", str(stored), "--out", str(tmp_path / "graph.png")]) == 2
-    assert ".gexf" in capsys.readouterr().err
-    assert run(["cascade", str(stored), "other.db"]) == 2
+    post, picture = "at://did:plc:nobody/app.bsky.feed.post/3k", str(tmp_path / "graph.png")
+    for code, value, words in (
+        ("unknown_post", post, [post, str(stored)]),
+        ("unknown_format", ".gexf", [str(stored), "--out", picture]),
+        ("invalid", "other.db", [str(stored), "other.db"]),
+    ):
+        assert run(["cascade", *words, "--json"]) == 2
+        error = json_error(capsys.readouterr().err)
+        assert error.code == code
+        assert value in str(error)
 
 
 @pytest.mark.parametrize("ending", ["gexf", "graphml", "jsonl"])

@@ -18,6 +18,7 @@ from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.flows.files.sections.seed_list import SeedList, SeedQuery
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
+from failures import raises_code
 from marks import long
 
 START = datetime(2026, 1, 5, 12, tzinfo=UTC)
@@ -152,8 +153,10 @@ def test_the_address_of_a_post_on_another_server_is_refused_with_advice() -> Non
     async def work(laboratory: Laboratory) -> None:
         plan = laboratory.plan('flow = "hydrate"', ["https://elsewhere.example/@ada/123"])
         async with laboratory.crawl(plan) as crawl:
-            with pytest.raises(UserError, match=r"is a post on elsewhere\.example"):
+            with raises_code(UserError, "seed_of_other_server") as caught:
                 await laboratory.run(crawl)
+            assert "elsewhere.example" in caught.value.problem
+            assert "[[services]]" in caught.value.advice
 
     simulated("mastodon", work)
 

@@ -51,4 +51,4 @@ def test_the_command_ends_with_one_line_of_figures(capsys: pytest.CaptureFixture
     shown = capsys.readouterr()
     figures = json.loads(shown.out.splitlines()[-1])
     assert (figures["refused"], figures["facets"], figures["published"]) == (0, 6, 0.985)
-    assert "first_call windows" in shown.err
+    assert "first_call" in shown.err

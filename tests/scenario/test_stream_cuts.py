@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from bowerbird.errors import UserError
 from bowerbird.evaluate.stream import evaluate_stream
+from failures import raises_code
 
 
 def test_a_few_cuts_lose_and_double_nothing() -> None:
@@ -29,5 +28,7 @@ def test_a_few_cuts_lose_and_double_nothing() -> None:
 
 
 def test_an_unknown_stream_is_named() -> None:
-    with pytest.raises(UserError, match="there is no stream 'jet'; there are jetstream"):
+    with raises_code(UserError, "unknown_name") as caught:
         evaluate_stream(1, names=("jet",))
+    assert "'jet'" in caught.value.problem
+    assert "jetstream" in caught.value.advice

@@ -86,6 +86,7 @@ def check_seeds(plan: CrawlPlan) -> None:
     raise UserError(
         f"--probe looks up accounts, and the seeds of {plan.flow.name} are none: it cannot learn {cannot}.",
         "Leave it out; the plan then takes the simulated world's usual figures",
+        code="unsupported",
     )
 
 

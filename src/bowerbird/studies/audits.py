@@ -158,7 +158,10 @@ async def _draw_accounts(
     members = {row["user_no"] for row in await tx.fetch(_MEMBERS, options.judge)}
     eligible = sorted((row for row in rows if not members or row["user_no"] in members), key=lambda row: int(row["user_no"]))
     if not eligible:
-        raise UserError(f"nothing to audit: the crawl {plan.name!r} has not requested any account twice, or for long enough")
+        raise UserError(
+            f"nothing to audit: the crawl {plan.name!r} has not requested any account twice, or for long enough",
+            code="nothing_to_do",
+        )
     options.random.shuffle(eligible)
     accounts: list[AuditedAccount] = []
     for row in eligible:

@@ -110,6 +110,9 @@ def _rankers(written: list[str] | tuple[str, ...], plan: CrawlPlan) -> dict[str,
     for text in written:
         facet, _, name = text.partition("=")
         if facet not in facets or name not in RANKERS:
-            raise UserError(f"--ranker {text} must be FACET=NAME with one of {', '.join(facets)} and one of {', '.join(RANKERS)}")
+            raise UserError(
+                f"--ranker {text} must be FACET=NAME with one of {', '.join(facets)} and one of {', '.join(RANKERS)}",
+                code="unknown_name",
+            )
         pairs[facet] = name
     return pairs
