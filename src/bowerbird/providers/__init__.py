@@ -72,7 +72,8 @@ def provider(name: str, *, now: Now = None, base: str = "") -> Provider:
     """Return the provider of that name, for a service at `base`."""
     if name not in PROVIDERS:
         raise UserError(
-            f"There is no provider {name!r}. Choose one of {', '.join(PROVIDERS)}.",
+            f"There is no provider {name!r}.",
+            f"Choose one of {', '.join(PROVIDERS)}.",
             code="unknown_provider",
         )
     return PROVIDERS[name](now=now, base=base or "")

@@ -255,7 +255,7 @@ def with_token(request: Request, secret: Secret, scheme: str = "Bearer") -> Requ
     token = secret.values.get("access_token")
     if not token:
         raise CredentialError(
-            f"Credential {secret.name} has no access_token. Add it again with one."
+            f"Credential {secret.name} has no access_token.", "Add it again with one."
         )
     return msgspec.structs.replace(
         request, headers={**request.headers, "authorization": f"{scheme} {token}"}
@@ -319,15 +319,15 @@ def parse_target(
         case Subject.WORD:
             target = word(written, facet)
     if target is None:
-        raise UserError(f"Invalid target {text!r} for {facet.name}. Write {accepted(facet)}.")
+        raise UserError(f"Invalid target {text!r} for {facet.name}.", f"Write {accepted(facet)}.")
     return target
 
 
 def needs_id(facet: Facet, written: str, handle: str) -> UserError:
     """Return the error for a handle where only an id works."""
     return UserError(
-        f"{facet.name} takes the account's id, not {written!r}. Write the id (digits), "
-        f"or seed the facet `profile` with @{handle} and add an edge to `{facet.name}`."
+        f"{facet.name} takes the account's id, not {written!r}.",
+        f"Write the id (digits), or seed the facet `profile` with @{handle} and add an edge to `{facet.name}`.",
     )
 
 

@@ -50,7 +50,11 @@ def next_position(headers: Mapping[str, str], name: str) -> str | None:
     if "next" not in link:
         return None
     match = _NEXT.search(link)
-    values = parse_qs(urlsplit(match[1]).query, max_num_fields=50).get(name) if match is not None else None
+    values = (
+        parse_qs(urlsplit(match[1]).query, max_num_fields=50).get(name)
+        if match is not None
+        else None
+    )
     return usable(values[0]) if values else None
 
 

@@ -51,7 +51,8 @@ def with_limits(provider: P, overrides: Overrides) -> P:
 def thrifty(provider: P, most: int) -> P:
     """The same provider with pages and batches so small that no call may cost more, as far as the service has such small ones."""
     tables = {
-        kind: {name: thrifty_facet(facet, most) for name, facet in table.items()} for kind, table in provider.tables.items()
+        kind: {name: thrifty_facet(facet, most) for name, facet in table.items()}
+        for kind, table in provider.tables.items()
     }
     return provider.with_tables(tables)
 
@@ -63,21 +64,32 @@ def thrifty_facet(facet: Facet, most: int) -> Facet:
         return facet
     size = max(1, facet.smallest_page, most // price)
     return msgspec.structs.replace(
-        facet, results_per_call=min(facet.results_per_call, size), objects_per_call=min(facet.objects_per_call, size)
+        facet,
+        results_per_call=min(facet.results_per_call, size),
+        objects_per_call=min(facet.objects_per_call, size),
     )
 
 
-def _limited_together(tables: Mapping[str, FacetTable], numbers: FacetOverride) -> dict[str, dict[str, Facet]]:
+def _limited_together(
+    tables: Mapping[str, FacetTable], numbers: FacetOverride
+) -> dict[str, dict[str, Facet]]:
     """The tables with one more limit, last because the first one is the facet's own: it counts the calls of all facets."""
     if set(numbers) != set(_LIMIT_NUMBERS):
-        raise UserError(f"limits of {TOGETHER}: write both allowance and window, and nothing else", code="missing_value")
+        raise UserError(
+            f"limits of {TOGETHER}",
+            "write both allowance and window, and nothing else",
+            code="missing_value",
+        )
     limit = Limit(
         bucket=f"{{service}}/{TOGETHER}",
         allowance=_positive(TOGETHER, "allowance", numbers["allowance"]),
         window=_duration(TOGETHER, numbers["window"]),
     )
     return {
-        kind: {name: msgspec.structs.replace(facet, limits=(*facet.limits, limit)) for name, facet in table.items()}
+        kind: {
+            name: msgspec.structs.replace(facet, limits=(*facet.limits, limit))
+            for name, facet in table.items()
+        }
         for kind, table in tables.items()
     }
 
@@ -85,22 +97,35 @@ def _limited_together(tables: Mapping[str, FacetTable], numbers: FacetOverride) 
 def _check_facet(provider: Provider, name: str) -> None:
     if name != "*" and name not in provider.facets:
         raise UserError(
-            f"limits of {provider.name}: there is no facet {name!r}; write * or one of {', '.join(provider.facets)}",
+            f"limits of {provider.name}: there is no facet {name!r}",
+            f"write * or one of {', '.join(provider.facets)}",
             code="unknown_name",
         )
 
 
 def _check_numbers(provider: Provider, name: str, numbers: FacetOverride) -> None:
-    facets = [facet for table in provider.tables.values() for facet in table.values() if name in ("*", facet.name)]
+    facets = [
+        facet
+        for table in provider.tables.values()
+        for facet in table.values()
+        if name in ("*", facet.name)
+    ]
     named = dict.fromkeys(limit_name(limit) for facet in facets for limit in facet.limits)
     for key, value in numbers.items():
         if key == "money":
-            raise UserError("what may be spent is told in dollars: write dollars = 10 under [service]")
+            raise UserError(
+                "what may be spent is told in dollars", "write dollars = 10 under [service]"
+            )
         if isinstance(value, Mapping) and key not in named:
-            raise UserError(f"limits of {name}: there is no limit {key!r}; it has {', '.join(named)}", code="unknown_name")
+            raise UserError(
+                f"limits of {name}: there is no limit {key!r}",
+                f"it has {', '.join(named)}",
+                code="unknown_name",
+            )
         if not isinstance(value, Mapping) and key not in _FACET_NUMBERS + _LIMIT_NUMBERS:
             raise UserError(
-                f"limits of {name}: {key!r} is not known; write {', '.join(_FACET_NUMBERS + _LIMIT_NUMBERS)}",
+                f"limits of {name}: {key!r} is not known",
+                f"write {', '.join(_FACET_NUMBERS + _LIMIT_NUMBERS)}",
                 code="unknown_key",
             )
 
@@ -121,7 +146,9 @@ def _set_limit(table: dict[str, Facet], facet: Facet, called: str, numbers: Numb
         changed = _changed(facet.name, limit, numbers)
         sharing = [facet.name] if "{facet}" in limit.bucket else list(table)
         for name in sharing:
-            limits = tuple(changed if each.bucket == limit.bucket else each for each in table[name].limits)
+            limits = tuple(
+                changed if each.bucket == limit.bucket else each for each in table[name].limits
+            )
             table[name] = msgspec.structs.replace(table[name], limits=limits)
 
 
@@ -129,13 +156,17 @@ def _changed(facet: str, limit: Limit, numbers: Numbers) -> Limit:
     unknown = set(numbers) - set(_LIMIT_NUMBERS)
     if unknown:
         raise UserError(
-            f"limits of {facet}: {', '.join(sorted(unknown))} is not known; write allowance or window", code="unknown_key"
+            f"limits of {facet}: {', '.join(sorted(unknown))} is not known",
+            "write allowance or window",
+            code="unknown_key",
         )
     changed = limit
     if "allowance" in numbers:
         wanted = _positive(facet, "allowance", numbers["allowance"])
         published = limit.published or limit.allowance
-        changed = msgspec.structs.replace(changed, allowance=wanted, published=published if wanted < published else None)
+        changed = msgspec.structs.replace(
+            changed, allowance=wanted, published=published if wanted < published else None
+        )
     if "window" in numbers:
         changed = msgspec.structs.replace(changed, window=_duration(facet, numbers["window"]))
     return changed
@@ -151,4 +182,4 @@ def _duration(facet: str, value: object) -> timedelta:
 def _positive(facet: str, key: str, value: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and value > 0:
         return value
-    raise UserError(f"limits of {facet}: {key} is {value!r}; write a whole number above 0")
+    raise UserError(f"limits of {facet}: {key} is {value!r}", "write a whole number above 0")

@@ -24,7 +24,9 @@ def fresh_nonce() -> str:
 class Signer:
     """Signs requests to the service at `base` by a clock."""
 
-    def __init__(self, base: str, now: Callable[[], datetime] | None, nonce: Callable[[], str] = fresh_nonce) -> None:
+    def __init__(
+        self, base: str, now: Callable[[], datetime] | None, nonce: Callable[[], str] = fresh_nonce
+    ) -> None:
         self._base, self._now, self._nonce = base, now, nonce
 
     def header(self, request: Request, secret: Secret) -> str:
@@ -32,16 +34,22 @@ class Signer:
         missing = [name for name in FIELDS if not secret.values.get(name)]
         if missing or self._now is None:
             lacks = ", ".join(missing) or "a clock to sign with"
-            raise CredentialError(f"credential {secret.name} lacks {lacks}: give it bearer_token, or {', '.join(FIELDS)}")
+            raise CredentialError(
+                f"credential {secret.name} lacks {lacks}: give it bearer_token, or {', '.join(FIELDS)}"
+            )
         timestamp = int(self._now().timestamp())
-        return authorization(request, self._base, secret.values, nonce=self._nonce(), timestamp=timestamp)
+        return authorization(
+            request, self._base, secret.values, nonce=self._nonce(), timestamp=timestamp
+        )
 
 
 def escaped(text: str) -> str:
     return quote(text, safe="-._~", errors="replace")
 
 
-def signature(method: str, url: str, parameters: Pairs, consumer_secret: str, token_secret: str) -> str:
+def signature(
+    method: str, url: str, parameters: Pairs, consumer_secret: str, token_secret: str
+) -> str:
     """The signature over method, address without query, and every parameter."""
     pairs = sorted((escaped(name), escaped(value)) for name, value in parameters)
     normal = "&".join(f"{name}={value}" for name, value in pairs)
@@ -50,7 +58,9 @@ def signature(method: str, url: str, parameters: Pairs, consumer_secret: str, to
     return base64.b64encode(hmac.digest(key.encode(), text.encode(), "sha1")).decode()
 
 
-def authorization(request: Request, base: str, secret: Mapping[str, str], *, nonce: str, timestamp: int) -> str:
+def authorization(
+    request: Request, base: str, secret: Mapping[str, str], *, nonce: str, timestamp: int
+) -> str:
     """The `Authorization` header for a request to the service at `base`."""
     oauth = {
         "oauth_consumer_key": secret["consumer_key"],
@@ -61,9 +71,17 @@ def authorization(request: Request, base: str, secret: Mapping[str, str], *, non
         "oauth_version": "1.0",
     }
     is_form = "json" not in request.headers.get("content-type", "")
-    form = parse_qsl(request.body.decode(errors="replace"), keep_blank_values=True) if is_form else []
+    form = (
+        parse_qsl(request.body.decode(errors="replace"), keep_blank_values=True) if is_form else []
+    )
     pairs = [*oauth.items(), *request.query, *form]
     oauth["oauth_signature"] = signature(
-        request.method, base + request.path, pairs, secret["consumer_secret"], secret["access_token_secret"]
+        request.method,
+        base + request.path,
+        pairs,
+        secret["consumer_secret"],
+        secret["access_token_secret"],
     )
-    return "OAuth " + ", ".join(f'{escaped(name)}="{escaped(value)}"' for name, value in sorted(oauth.items()))
+    return "OAuth " + ", ".join(
+        f'{escaped(name)}="{escaped(value)}"' for name, value in sorted(oauth.items())
+    )

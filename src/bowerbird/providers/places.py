@@ -23,11 +23,13 @@ def tiles(area: Area, side: float, most: int) -> list[Box]:
     count = sum(columns * rows for columns, rows in grids)
     if count > most:
         raise UserError(
-            f"the place {area.name!r} would take {count:,} small boxes on this network, which takes {most:,}: "
+            f"the place {area.name!r} would take {count:,} small boxes on this network, which takes {most:,}",
             'write a smaller box, or by = "none" to judge only what seeds and other streams bring',
             code="too_large",
         )
-    return [tile for box, grid in zip(area.box.parts(), grids, strict=True) for tile in _cut(box, *grid)]
+    return [
+        tile for box, grid in zip(area.box.parts(), grids, strict=True) for tile in _cut(box, *grid)
+    ]
 
 
 def _grid(box: Box, side: float) -> tuple[int, int]:
@@ -54,7 +56,11 @@ def circle(box: Box) -> tuple[float, float, int]:
     nearest = 0.0 if box.south <= 0 <= box.north else min(abs(box.south), abs(box.north))
     width = (box.east - box.west) / 2 * KM_PER_DEGREE * cos(radians(nearest))
     height = (box.north - box.south) / 2 * KM_PER_DEGREE
-    return (box.south + box.north) / 2, (box.west + box.east) / 2, max(1, ceil(hypot(width, height)))
+    return (
+        (box.south + box.north) / 2,
+        (box.west + box.east) / 2,
+        max(1, ceil(hypot(width, height))),
+    )
 
 
 def degrees(value: float) -> str:

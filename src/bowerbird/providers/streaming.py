@@ -45,13 +45,15 @@ def subscribe(
     """Return the subscription with every option checked. Raises `UserError`."""
     if name not in channels:
         raise UserError(
-            f"There is no stream {name!r}. Choose one of {', '.join(channels)}.",
+            f"There is no stream {name!r}.",
+            f"Choose one of {', '.join(channels)}.",
             code="unknown_name",
         )
     known = channels[name].options
     for unknown in sorted(set(options) - set(known)):
         raise UserError(
-            f"Stream {name} has no option {unknown!r}. It has {', '.join(known) or 'none'}.",
+            f"Stream {name} has no option {unknown!r}.",
+            f"It has {', '.join(known) or 'none'}.",
             code="unknown_name",
         )
     checked = {
@@ -67,7 +69,9 @@ def subscribe(
 def single(channel: str, option: str, values: Values) -> str:
     """Return the value of an option that takes one."""
     if len(values) != 1:
-        raise UserError(f"Stream {channel}: {option} has {len(values)} values. Write one.", code="too_many")
+        raise UserError(
+            f"Stream {channel}: {option} has {len(values)} values.", "Write one.", code="too_many"
+        )
     return values[0]
 
 
@@ -77,7 +81,9 @@ def flag(option: str) -> Check:
     def check(channel: str, values: Values) -> Values:
         value = single(channel, option, values).casefold()
         if value not in ("true", "false"):
-            raise UserError(f"Stream {channel}: invalid {option} {value!r}. Write true or false.")
+            raise UserError(
+                f"Stream {channel}: invalid {option} {value!r}.", "Write true or false."
+            )
         return (value,)
 
     return check
@@ -88,8 +94,13 @@ def number(option: str, least: int, most: int) -> Check:
 
     def check(channel: str, values: Values) -> Values:
         value = single(channel, option, values)
-        if not (value.isascii() and value.isdigit() and len(value) < 10 and least <= int(value) <= most):
-            raise UserError(f"Stream {channel}: invalid {option} {value!r}. Write a whole number from {least} to {most}.")
+        if not (
+            value.isascii() and value.isdigit() and len(value) < 10 and least <= int(value) <= most
+        ):
+            raise UserError(
+                f"Stream {channel}: invalid {option} {value!r}.",
+                f"Write a whole number from {least} to {most}.",
+            )
         return (str(int(value)),)
 
     return check
@@ -100,7 +111,8 @@ def at_most(channel: str, option: str, values: Values, most: int) -> Values:
     connection."""
     if len(values) > most:
         raise UserError(
-            f"Stream {channel}: {len(values)} {option}, at most {most:,} are allowed. Split them over several streams.",
+            f"Stream {channel}: {len(values)} {option}, at most {most:,} are allowed.",
+            "Split them over several streams.",
             code="too_many",
         )
     return values
@@ -123,7 +135,9 @@ def no_stream(answer: Answer, outcome: Outcome, detail: str, limit: Reading | No
         outcome, detail = Outcome.UNREADABLE, f"{answer.status} without a stream"
     elif outcome.is_about_target:
         outcome = Outcome.FORBIDDEN_SCOPE
-    return Page(outcome=outcome, reading=limit, retry_after=headers.retry_after(answer), detail=detail)
+    return Page(
+        outcome=outcome, reading=limit, retry_after=headers.retry_after(answer), detail=detail
+    )
 
 
 class Recent:

@@ -36,7 +36,12 @@ class XFamily(Provider):
     """The facets of both tables in the order of the documentation."""
 
     def __init__(
-        self, tables: Tables | None = None, *, now: Now = None, base: str = "", nonce: Callable[[], str] = fresh_nonce
+        self,
+        tables: Tables | None = None,
+        *,
+        now: Now = None,
+        base: str = "",
+        nonce: Callable[[], str] = fresh_nonce,
     ) -> None:
         self._nonce = nonce
         super().__init__(tables, now=now, base=base)
@@ -49,14 +54,22 @@ class XFamily(Provider):
     def sign(self, request: Request, secret: Secret) -> Request:
         """Carries a bearer token where there is one, else signs with OAuth 1.0a."""
         bearer = self.bearer(secret)
-        header = f"Bearer {bearer}" if bearer else Signer(self.base, self.now, self._nonce).header(request, secret)
-        return msgspec.structs.replace(request, headers={**request.headers, "authorization": header})
+        header = (
+            f"Bearer {bearer}"
+            if bearer
+            else Signer(self.base, self.now, self._nonce).header(request, secret)
+        )
+        return msgspec.structs.replace(
+            request, headers={**request.headers, "authorization": header}
+        )
 
     def bearer(self, secret: Secret) -> str | None:
         return secret.values.get("bearer_token")
 
 
-def line_channel(facet: Facet, options: Mapping[str, str], silence: timedelta, fills: str = "") -> Channel:
+def line_channel(
+    facet: Facet, options: Mapping[str, str], silence: timedelta, fills: str = ""
+) -> Channel:
     """A stream of posts, one a line, that does not know where the last connection ended."""
     return Channel(
         facet=facet,
@@ -98,7 +111,9 @@ class Names:
         self._key = re.compile(rf"(?:x:)?({key})", re.ASCII)
         self._handle = re.compile(rf"@?({handle})", re.ASCII)
         self._profile = re.compile(rf"{_HOST}/@?({handle})/?(?:\?.*)?", re.ASCII)
-        self._post = re.compile(rf"{_HOST}/(?:{handle}|i/web)/status(?:es)?/({key})/?(?:[?/].*)?", re.ASCII)
+        self._post = re.compile(
+            rf"{_HOST}/(?:{handle}|i/web)/status(?:es)?/({key})/?(?:[?/].*)?", re.ASCII
+        )
         self._list = re.compile(rf"{_HOST}/i/lists/({key})/?(?:\?.*)?", re.ASCII)
 
     def key(self, written: str) -> str | None:

@@ -100,7 +100,7 @@ def test_an_answer_without_a_token_is_refused(body: Any) -> None:
 
 def test_a_refusal_never_repeats_a_secret_even_if_the_server_does() -> None:
     refusal = answer({"error": "invalid_grant", "error_description": "code c-hush is not good"}, 400)
-    with raises_code(CredentialError, "refused") as caught:
+    with raises_code(CredentialError, "credential_refused") as caught:
         token(refusal, "c-hush")
     assert "400" in caught.value.problem
     assert "hush" not in str(caught.value)

@@ -38,7 +38,7 @@ def login(secret: Secret) -> Request:
     missing = [name for name in _FIELDS if not secret.values.get(name)]
     if missing:
         raise CredentialError(
-            f"credential {secret.name} lacks {', '.join(missing)}: add it again with identifier and app_password"
+            f"credential {secret.name} lacks {', '.join(missing)}", "add it again with identifier and app_password"
         )
     body = msgspec.json.encode({"identifier": secret.values["identifier"], "password": secret.values["app_password"]})
     headers = {"content-type": "application/json"}
@@ -75,4 +75,4 @@ def signed(request: Request, secret: Secret) -> Request:
         return msgspec.structs.replace(request, headers={**request.headers, "authorization": f"Bearer {token}"})
     if needs_login(secret):
         return request
-    raise CredentialError(f"credential {secret.name} has neither app_password nor access_jwt: add it again with one")
+    raise CredentialError(f"credential {secret.name} has neither app_password nor access_jwt", "add it again with one")

@@ -26,8 +26,8 @@ def _user(written: str, facet: Facet) -> str | None:
         return None
     if facet.name not in _BY_HANDLE:
         raise UserError(
-            f"{facet.name} asks by the account's DID, not by {written!r}: write the DID (did:plc:…), "
-            f"or seed the facet `profile` with @{name} and let an edge lead to `{facet.name}`"
+            f"{facet.name} asks by the account's DID, not by {written!r}",
+            f"write the DID (did:plc:…), or seed the facet `profile` with @{name} and let an edge lead to `{facet.name}`",
         )
     return f"@{name.casefold()}"
 
@@ -43,8 +43,8 @@ def _record(written: str, place: str, collection: str) -> str | None:
         return None
     if not is_did(uri.authority):
         raise UserError(
-            f"{written!r} names its author by a handle, which may change: write it with the DID "
-            f"(at://did:plc:…/{collection}/{uri.rkey}); the facet `profile` tells the DID of @{uri.authority}"
+            f"{written!r} names its author by a handle, which may change",
+            f"write it with the DID (at://did:plc:…/{collection}/{uri.rkey}); the facet `profile` tells the DID of @{uri.authority}",
         )
     return str(uri)
 

@@ -268,8 +268,8 @@ def _user_target(written: str, facet: Facet) -> str | None:
         return None
     if facet.name != "profile":
         raise UserError(
-            f"{facet.name} takes the server's own account id, not {written!r}. Write the id, "
-            f"or seed the facet `profile` with {handle} and add an edge to `{facet.name}`."
+            f"{facet.name} takes the server's own account id, not {written!r}.",
+            f"Write the id, or seed the facet `profile` with {handle} and add an edge to `{facet.name}`.",
         )
     return handle
 

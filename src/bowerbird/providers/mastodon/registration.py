@@ -79,7 +79,11 @@ def authorisation_address(base: str, application: Application) -> str:
 
 def exchange(application: Application, code: str | None) -> Request:
     """Exchange the code for a user's token; without a code request the application's own."""
-    grant = {"grant_type": "client_credentials"} if code is None else {"grant_type": "authorization_code", "code": code}
+    grant = (
+        {"grant_type": "client_credentials"}
+        if code is None
+        else {"grant_type": "authorization_code", "code": code}
+    )
     client = {
         "client_id": application.client_id,
         "client_secret": application.client_secret,
@@ -165,4 +169,8 @@ def _check(answer: Answer, action: str, *secrets: str) -> None:
         else _ADVICE.get(answer.status, default)
     )
     refused = answer.status in (400, 401)
-    raise CredentialError(f"The server would not {action}: {said}.", advice, code="credential_refused" if refused else "refused")
+    raise CredentialError(
+        f"The server would not {action}: {said}.",
+        advice,
+        code="credential_refused" if refused else "refused",
+    )

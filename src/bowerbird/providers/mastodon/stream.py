@@ -133,8 +133,8 @@ def _check_tags(channel: str, values: Values) -> Values:
     for tag in tags:
         if not re.fullmatch(r"[^\s/?#,:&]{1,200}", tag):
             raise UserError(
-                f"Stream {channel}: invalid hashtag {tag!r}. "
-                "Write it without spaces or punctuation."
+                f"Stream {channel}: invalid hashtag {tag!r}.",
+                "Write it without spaces or punctuation.",
             )
     return (
         (single(channel, "tag", tags),)
@@ -146,7 +146,7 @@ def _check_tags(channel: str, values: Values) -> Values:
 def _check_list(channel: str, values: Values) -> Values:
     value = single(channel, "list", values)
     if not re.fullmatch(r"[0-9A-Za-z]{1,30}", value):
-        raise UserError(f"Stream {channel}: invalid list {value!r}. Write its id on the server.")
+        raise UserError(f"Stream {channel}: invalid list {value!r}.", "Write its id on the server.")
     return (value,)
 
 

@@ -49,7 +49,8 @@ def _track(channel: str, values: Values) -> Values:
     for word in words:
         if len(word.encode(errors="replace")) > LONGEST_WORD:
             raise UserError(
-                f"stream {channel}: {word!r} is longer than {LONGEST_WORD} bytes; write fewer or shorter words",
+                f"stream {channel}: {word!r} is longer than {LONGEST_WORD} bytes",
+                "write fewer or shorter words",
                 code="too_large",
             )
     return at_most(channel, "words to track", words, MOST_WORDS)
@@ -59,7 +60,7 @@ def _follow(channel: str, values: Values) -> Values:
     found = [(value, _KEY.fullmatch(value)) for value in values]
     for value, key in found:
         if key is None:
-            raise UserError(f"stream {channel}: {value!r} is no account's id; write digits (the facet `profile` tells them)")
+            raise UserError(f"stream {channel}: {value!r} is no account's id", "write digits (the facet `profile` tells them)")
     return at_most(channel, "accounts to follow", tuple(key[1] for _, key in found if key), _MOST_ACCOUNTS)
 
 
@@ -67,7 +68,9 @@ def _locations(channel: str, values: Values) -> Values:
     boxes = tuple(re.sub(r"\s", "", value) for value in values)
     for box in boxes:
         if not _is_box(box):
-            raise UserError(f"stream {channel}: {box!r} is no box; write west,south,east,north, for example -9.5,38.6,-9.0,38.9")
+            raise UserError(
+                f"stream {channel}: {box!r} is no box", "write west,south,east,north, for example -9.5,38.6,-9.0,38.9"
+            )
     return at_most(channel, "boxes", boxes, _MOST_BOXES)
 
 

@@ -47,7 +47,7 @@ class Weibo(Provider):
 
     def __init__(self, tables: Tables | None = None, *, now: Now = None, base: str = "", era: str = facets.CLASSIC) -> None:
         if era not in facets.ERAS:
-            raise UserError(f"weibo had no era {era!r}; choose one of {', '.join(facets.ERAS)}", code="unknown_name")
+            raise UserError(f"weibo had no era {era!r}", f"choose one of {', '.join(facets.ERAS)}", code="unknown_name")
         super().__init__(facets.tables(era) if tables is None else tables, now=now, base=base)
 
     def request(self, ask: Ask) -> Request:
@@ -57,7 +57,7 @@ class Weibo(Provider):
         """Carries the token as a header: as the documented query parameter it would stand in logs and error messages."""
         token = secret.values.get("access_token")
         if not token:
-            raise CredentialError(f"credential {secret.name} has no access_token: add it again with one")
+            raise CredentialError(f"credential {secret.name} has no access_token", "add it again with one")
         return msgspec.structs.replace(request, headers={**request.headers, "authorization": f"OAuth2 {token}"})
 
     def parse(self, ask: Ask, answer: Answer, service: Service) -> Page:

@@ -24,15 +24,16 @@ Values = tuple[str, ...]
 def subscription(channel: str, options: Mapping[str, Sequence[str]]) -> Subscription:
     """The subscription meant; raises `UserError` for what the service would refuse or never answer."""
     if channel not in CHANNELS:
-        raise UserError(f"bluesky has no stream {channel!r}; write one of {', '.join(CHANNELS)}", code="unknown_name")
+        raise UserError(f"bluesky has no stream {channel!r}", f"write one of {', '.join(CHANNELS)}", code="unknown_name")
     known = CHANNELS[channel].options
     unknown = sorted(set(options) - set(known))
     if unknown:
-        raise UserError(f"stream {channel} has no option {unknown[0]!r}; it has {', '.join(known)}", code="unknown_name")
+        raise UserError(f"stream {channel} has no option {unknown[0]!r}", f"it has {', '.join(known)}", code="unknown_name")
     checked = {name: _CHECKS[name](channel, tuple(dict.fromkeys(values))) for name, values in options.items() if values}
     if "collections" in checked and "commit" not in checked.get("kinds", KINDS):
         raise UserError(
-            f"stream {channel}: collections says which commits to hear, and kinds leaves them out; drop one of them",
+            f"stream {channel}: collections says which commits to hear, and kinds leaves them out",
+            "drop one of them",
             code="conflicting_options",
         )
     return Subscription(channel=channel, options=checked)
@@ -58,14 +59,16 @@ def _collections(channel: str, values: Values) -> Values:
     for value in values:
         # The head of a pattern need not be a whole NSID: `app.bsky.*` is the usual one.
         if not is_nsid(value) and not (value.endswith(".*") and is_nsid(f"{value[:-2]}.any.thing")):
-            raise UserError(f"stream {channel}: {value!r} is no collection; write an NSID (app.bsky.feed.post) or a prefix.*")
+            raise UserError(f"stream {channel}: {value!r} is no collection", "write an NSID (app.bsky.feed.post) or a prefix.*")
     return _at_most(_MOST_COLLECTIONS, "collections", channel, values)
 
 
 def _dids(channel: str, values: Values) -> Values:
     for value in values:
         if not is_did(value):
-            raise UserError(f"stream {channel}: {value!r} is no DID; write did:plc:… (the facet `profile` tells it for a handle)")
+            raise UserError(
+                f"stream {channel}: {value!r} is no DID", "write did:plc:… (the facet `profile` tells it for a handle)"
+            )
     return values if channel == FIREHOSE else _at_most(_MOST_DIDS, "dids", channel, values)
 
 
@@ -73,7 +76,7 @@ def _kinds(channel: str, values: Values) -> Values:
     for value in values:
         if value not in KINDS:
             raise UserError(
-                f"stream {channel}: there is no kind {value!r}; write some of {', '.join(KINDS)}", code="unknown_name"
+                f"stream {channel}: there is no kind {value!r}", f"write some of {', '.join(KINDS)}", code="unknown_name"
             )
     return values
 
@@ -81,14 +84,14 @@ def _kinds(channel: str, values: Values) -> Values:
 def _size(channel: str, values: Values) -> Values:
     value = _single(channel, "max_message_size", values)
     if not (value.isascii() and value.isdigit() and len(value) <= 10 and 0 < int(value) <= _LARGEST_MESSAGE):
-        raise UserError(f"stream {channel}: max_message_size is {value!r}; write a number of bytes")
+        raise UserError(f"stream {channel}: max_message_size is {value!r}", "write a number of bytes")
     return values
 
 
 def _compress(channel: str, values: Values) -> Values:
     value = _single(channel, "compress", values).casefold()
     if value not in ("true", "false"):
-        raise UserError(f"stream {channel}: compress is {value!r}; write true or false")
+        raise UserError(f"stream {channel}: compress is {value!r}", "write true or false")
     return (value,)
 
 
@@ -98,7 +101,7 @@ def _dictionary(channel: str, values: Values) -> Values:
     except NotBase64:
         body = b""
     if not is_dictionary(body):
-        raise UserError(f"stream {channel}: dictionary is no zstd dictionary; write the content of its file in base64")
+        raise UserError(f"stream {channel}: dictionary is no zstd dictionary", "write the content of its file in base64")
     return values
 
 
@@ -109,20 +112,21 @@ def _start(channel: str, values: Values) -> Values:
     when = iso(value) if channel != FIREHOSE else None
     if when is None:
         ways = "now or oldest" if channel == FIREHOSE else "now, oldest or a time such as 2026-11-15T00:00:00Z"
-        raise UserError(f"stream {channel}: start is {value!r}; write {ways}")
+        raise UserError(f"stream {channel}: start is {value!r}", f"write {ways}")
     return (str(to_micros(when)),)
 
 
 def _single(channel: str, name: str, values: Values) -> str:
     if len(values) != 1:
-        raise UserError(f"stream {channel}: {name} has {len(values)} values; write one", code="too_many")
+        raise UserError(f"stream {channel}: {name} has {len(values)} values", "write one", code="too_many")
     return values[0]
 
 
 def _at_most(most: int, name: str, channel: str, values: Values) -> Values:
     if len(values) > most:
         raise UserError(
-            f"stream {channel}: {len(values)} {name} are more than the {most} it takes; split them over several streams",
+            f"stream {channel}: {len(values)} {name} are more than the {most} it takes",
+            "split them over several streams",
             code="too_many",
         )
     return values

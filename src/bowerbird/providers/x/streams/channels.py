@@ -78,14 +78,16 @@ def _rules(channel: str, values: Values) -> Values:
     for value in values:
         tag, rule = tag_and_rule(value)
         if not 0 < len(rule) <= _LONGEST_RULE:
-            raise UserError(f"stream {channel}: the rule {rule[:60]!r} has {len(rule)} characters; write 1 to {_LONGEST_RULE:,}")
+            raise UserError(
+                f"stream {channel}: the rule {rule[:60]!r} has {len(rule)} characters", f"write 1 to {_LONGEST_RULE:,}"
+            )
         if len(tag) > _LONGEST_TAG:
             raise UserError(f"stream {channel}: the tag {tag[:60]!r} is longer than {_LONGEST_TAG} characters")
     rules = [tag_and_rule(value)[1] for value in values]
     for rule in rules:
         if rules.count(rule) > 1:
             raise UserError(
-                f"stream {channel}: the rule {rule[:60]!r} is there twice; the network takes it once", code="already_exists"
+                f"stream {channel}: the rule {rule[:60]!r} is there twice", "the network takes it once", code="already_exists"
             )
     return at_most(channel, "rules", values, _MOST_RULES)
 
