@@ -200,9 +200,7 @@ def measure(command: Command, data: str, limit: float) -> Entry:
         NotMeasured: The command exceeded the limit, or its last line is not a JSON object.
     """
     arguments = shlex.split(command.line.replace(DATA, data))
-    program = {"python": [sys.executable], "bowerbird": [sys.executable, "-m", "bowerbird"]}[
-        arguments[0]
-    ]
+    program = {"python": [sys.executable], "bowerbird": [sys.executable, "-m", "bowerbird"]}[arguments[0]]
     load_before = os.getloadavg()[0]
     used_before = resource.getrusage(resource.RUSAGE_CHILDREN)
     measured_at = datetime.now(UTC).isoformat(timespec="seconds")
@@ -223,9 +221,7 @@ def measure(command: Command, data: str, limit: float) -> Entry:
             raise
         except subprocess.TimeoutExpired as reason:
             stop(process)
-            raise NotMeasured(
-                f"stopped after {limit:g} s; use a shorter form or --limit"
-            ) from reason
+            raise NotMeasured(f"stopped after {limit:g} s; use a shorter form or --limit") from reason
         seconds = time.perf_counter() - began
         output.seek(0)
         lines = output.read().decode().strip().splitlines()
@@ -240,9 +236,7 @@ def measure(command: Command, data: str, limit: float) -> Entry:
         shortened=command.shortened,
         exit_code=exit_code,
         seconds=round(seconds, 1),
-        processor_seconds=round(
-            used.ru_utime + used.ru_stime - used_before.ru_utime - used_before.ru_stime, 1
-        ),
+        processor_seconds=round(used.ru_utime + used.ru_stime - used_before.ru_utime - used_before.ru_stime, 1),
         load_average=(round(load_before, 2), round(os.getloadavg()[0], 2)),
         measured_at=measured_at,
         figures=figures,
@@ -281,9 +275,7 @@ def measured_commit() -> str:
 
 
 def _git(*arguments: str) -> str:
-    return subprocess.run(
-        ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout.strip()
+    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def read(path: Path) -> Baseline | None:
@@ -317,9 +309,7 @@ def run(
     for command in commands:
         baseline = read(path) or Baseline(commit, describe_machine(), [])
         if baseline.commit != commit:
-            raise SystemExit(
-                f"{path} is of commit {baseline.commit}, src/ of {commit}. Use --file."
-            )
+            raise SystemExit(f"{path} is of commit {baseline.commit}, src/ of {commit}. Use --file.")
         if not again and any(entry.name == command.name for entry in baseline.entries):
             continue
         print(f"{command.name}: {command.line}", file=sys.stderr, flush=True)
@@ -334,9 +324,7 @@ def run(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="measure only these commands")
     parser.add_argument("--list", action="store_true", help="print the commands and stop")
     parser.add_argument("--again", action="store_true", help="measure commands that have an entry")

@@ -47,11 +47,34 @@ hypothesis.settings.load_profile("few")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--mutations", type=int, default=5_000, help="how many mutated pages the providers must stand")
-    parser.addoption("--months", type=float, default=1 / 30, help="how many simulated months a crawl with a dying process lasts")
-    parser.addoption("--write-golden", action="store_true", help="keep today's outputs of the golden crawls as the expected ones")
-    parser.addoption("--write-snapshots", action="store_true", help="keep today's screens as the expected ones (snapshots.py)")
-    parser.addoption("--kills", type=int, default=6, help="how often crawls are killed; a third of them on PostgreSQL")
+    parser.addoption(
+        "--mutations",
+        type=int,
+        default=5_000,
+        help="how many mutated pages the providers must stand",
+    )
+    parser.addoption(
+        "--months",
+        type=float,
+        default=1 / 30,
+        help="how many simulated months a crawl with a dying process lasts",
+    )
+    parser.addoption(
+        "--write-golden",
+        action="store_true",
+        help="keep today's outputs of the golden crawls as the expected ones",
+    )
+    parser.addoption(
+        "--write-snapshots",
+        action="store_true",
+        help="keep today's screens as the expected ones (snapshots.py)",
+    )
+    parser.addoption(
+        "--kills",
+        type=int,
+        default=6,
+        help="how often crawls are killed; a third of them on PostgreSQL",
+    )
 
 
 def pytest_configure() -> None:
@@ -70,7 +93,11 @@ def _has_room(folder: Path) -> bool:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """`make test-long` reads only the files that have long tests, one in five: others need not be imported."""
-    is_other = config.option.markexpr == _LONG and collection_path.name.startswith("test_") and collection_path.is_file()
+    is_other = (
+        config.option.markexpr == _LONG
+        and collection_path.name.startswith("test_")
+        and collection_path.is_file()
+    )
     return True if is_other and not _MARKED.search(collection_path.read_text("utf-8")) else None
 
 

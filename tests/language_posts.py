@@ -16,7 +16,12 @@ BRAZILIAN = (
     "Por que todo mundo está falando disso agora?",
     "Muito legal esse show de ontem, depois eu te conto tudo rsrs",
 )
-EITHER = ("Bom dia a todos", "O livro novo é muito bom", "Vamos ao cinema hoje", "Adoro esta música")
+EITHER = (
+    "Bom dia a todos",
+    "O livro novo é muito bom",
+    "Vamos ao cinema hoje",
+    "Adoro esta música",
+)
 ENGLISH = (
     "I really think this is the best song of the year so far",
     "Waiting for the bus again, it never comes when it should",

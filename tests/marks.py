@@ -13,7 +13,9 @@ def long(*values: Any) -> list[Any]:
     return [pytest.param(value, marks=pytest.mark.long) for value in values]
 
 
-long_on_postgresql = pytest.mark.parametrize("database_url", ["sqlite", *long("postgresql")], indirect=True)
+long_on_postgresql = pytest.mark.parametrize(
+    "database_url", ["sqlite", *long("postgresql")], indirect=True
+)
 """For whole crawls: on PostgreSQL, which takes three times as long, others of their kind keep the promise in `make test`."""
 
 

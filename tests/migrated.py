@@ -76,17 +76,23 @@ class Migrated:
         connection = self._connection = await asyncpg.connect(self.url)
         self._shape = await connection.fetchrow(_SHAPE)
         tables = [row[0] for row in await connection.fetch(_TABLES)]
-        self._first = {table: await connection.fetch(f'select * from "{table}"') for table in tables}
+        self._first = {
+            table: await connection.fetch(f'select * from "{table}"') for table in tables
+        }
         # In the server, which plans each statement once: to ask 92 tables first whether they have rows takes twice as long.
         deleted = "".join(f'delete from "{table}"; ' for table in tables)
-        await connection.execute(f"create function pg_temp.emptied() returns void language plpgsql as $$ begin {deleted} end $$")
+        await connection.execute(
+            f"create function pg_temp.emptied() returns void language plpgsql as $$ begin {deleted} end $$"
+        )
 
     async def _copied(self, name: str) -> None:
         server = await asyncpg.connect(self._server)
         try:
             if not self._has_pattern:
                 await server.execute(f"create database {_PATTERN} strategy file_copy")
-                opened = await open_database(self._server.replace("/postgres?", f"/{_PATTERN}?"), RealClock())
+                opened = await open_database(
+                    self._server.replace("/postgres?", f"/{_PATTERN}?"), RealClock()
+                )
                 await opened.create_tables()
                 await opened.close()
                 self._has_pattern = True
@@ -100,7 +106,10 @@ class Migrated:
         if connection is None:
             return
         await connection.execute(_BUSY)
-        if await connection.fetchrow(_SHAPE) != self._shape or await connection.fetchval(_LARGEST) > _MANY:
+        if (
+            await connection.fetchrow(_SHAPE) != self._shape
+            or await connection.fetchval(_LARGEST) > _MANY
+        ):
             await self._left()
             return
         async with connection.transaction():

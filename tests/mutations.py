@@ -37,10 +37,21 @@ def prove(entry: dict[str, Any], source: Path) -> str:
             if text.count(old) != 1:
                 return f"text not found once in {name}"
             path.write_text(text.replace(old, new), encoding="utf-8")
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "--timeout=100", entry["test"]]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-x",
+            "-q",
+            "--tb=no",
+            "--timeout=100",
+            entry["test"],
+        ]
         environment = os.environ | {"PYTHONPATH": str(source)}
         done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
-        return {0: "SURVIVED", 1: "caught"}.get(done.returncode, f"pytest ended with {done.returncode}")
+        return {0: "SURVIVED", 1: "caught"}.get(
+            done.returncode, f"pytest ended with {done.returncode}"
+        )
     finally:
         for path, text in originals.items():
             path.write_text(text, encoding="utf-8")

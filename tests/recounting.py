@@ -22,7 +22,9 @@ async def counted_accounts(database: Database) -> dict[int, Row]:
     async with database.reading() as tx:
         posts, days = await tx.fetch(_POSTS), await tx.fetch(_KEPT_DAYS)
         accounts = {row["user_no"]: row for row in await tx.fetch("select * from post_counts")}
-    assert {(row["day"], row["crawl"]): (row["stored"], row["deleted"]) for row in days} == _by_day(posts)
+    assert {(row["day"], row["crawl"]): (row["stored"], row["deleted"]) for row in days} == _by_day(
+        posts
+    )
     own: dict[int, list[Row]] = {}
     for row in posts:
         own.setdefault(row["author"], []).append(row)
@@ -43,7 +45,11 @@ def _by_day(posts: Sequence[Row]) -> dict[tuple[int, int], tuple[int, int]]:
 def _day_of(row: Row) -> int:
     if row["created_at"] is None:
         return -(2**31)
-    written = row["listed_at"] if row["is_time_doubtful"] and row["listed_at"] is not None else row["created_at"]
+    written = (
+        row["listed_at"]
+        if row["is_time_doubtful"] and row["listed_at"] is not None
+        else row["created_at"]
+    )
     return int(written / _DAY)
 
 

@@ -28,7 +28,14 @@ from bowerbird.web.security.passwords import Cost
 from bowerbird.web.site import Site
 
 START = datetime(2026, 1, 5, 9, tzinfo=UTC)
-WORLD = WorldSettings(seed=3, accounts=120, following=8.0, posts_per_day=6, history=timedelta(days=2), longest_history=20)
+WORLD = WorldSettings(
+    seed=3,
+    accounts=120,
+    following=8.0,
+    posts_per_day=6,
+    history=timedelta(days=2),
+    longest_history=20,
+)
 TAG = "music"
 CRAWL = "laboratory"
 """The name of the crawl."""
@@ -111,8 +118,12 @@ class Client:
 
     async def log_in(self, name: str, password: str) -> Answer:
         """Fills in the login, as a browser does that was there before."""
-        token = (await self.get("/login")).text.partition('name="token" value="')[2].partition('"')[0]
-        return await self.post("/login", {"name": name, "password": password, "token": token}, token=False)
+        token = (
+            (await self.get("/login")).text.partition('name="token" value="')[2].partition('"')[0]
+        )
+        return await self.post(
+            "/login", {"name": name, "password": password, "token": token}, token=False
+        )
 
     def add(self, path: str, endpoint: Callable[[Request], Awaitable[Response]]) -> None:
         """One more address, asked with GET or POST."""
@@ -126,11 +137,20 @@ class Client:
         return await self._ask("GET", address, dict(headers or {}), b"")
 
     async def post(
-        self, address: str, form: Mapping[str, str] | None = None, headers: Mapping[str, str] | None = None, *, token: bool = True
+        self,
+        address: str,
+        form: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        *,
+        token: bool = True,
     ) -> Answer:
         """Sends a form; with the token of the page unless told otherwise."""
         fields = {**({"token": await self.token()} if token else {}), **(form or {})}
-        own = {"content-type": "application/x-www-form-urlencoded", "origin": f"http://{self._host}", **(headers or {})}
+        own = {
+            "content-type": "application/x-www-form-urlencoded",
+            "origin": f"http://{self._host}",
+            **(headers or {}),
+        }
         return await self._ask("POST", address, own, urlencode(fields).encode())
 
     async def token(self) -> str:
@@ -140,7 +160,11 @@ class Client:
 
     async def _ask(self, method: str, address: str, headers: dict[str, str], body: bytes) -> Answer:
         parts = urlsplit(address)
-        cookies = {"cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())} if self.cookies else {}
+        cookies = (
+            {"cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
+            if self.cookies
+            else {}
+        )
         sent = {"host": self._host, **cookies, "content-length": str(len(body)), **headers}
         scope = {
             "type": "http", "http_version": "1.1", "method": method, "scheme": "http", "path": unquote(parts.path),
@@ -167,7 +191,9 @@ class Client:
                 self.cookies[key] = rest.partition(";")[0].strip('"')
                 if "Max-Age=0" in rest:
                     del self.cookies[key]
-        whole = b"".join(message.get("body", b"") for message in told if message["type"] == "http.response.body")
+        whole = b"".join(
+            message.get("body", b"") for message in told if message["type"] == "http.response.body"
+        )
         return Answer(start["status"], dict(pairs), whole)
 
 

@@ -61,7 +61,11 @@ class RealClock(_Waiting):
 
     is_virtual = False
 
-    def __init__(self, system: Callable[[], datetime] = _system_time, steady: Callable[[], float] = _steady_seconds) -> None:
+    def __init__(
+        self,
+        system: Callable[[], datetime] = _system_time,
+        steady: Callable[[], float] = _steady_seconds,
+    ) -> None:
         self._system = system
         self._steady = steady
         self._anchor = system()
@@ -203,4 +207,13 @@ def run_virtual(main: Any, *, start: datetime = VIRTUAL_START) -> Any:
         return runner.run(coroutine)
 
 
-__all__ = ["EPOCH", "VIRTUAL_START", "RealClock", "VirtualClock", "VirtualLoop", "from_micros", "run_virtual", "to_micros"]
+__all__ = [
+    "EPOCH",
+    "VIRTUAL_START",
+    "RealClock",
+    "VirtualClock",
+    "VirtualLoop",
+    "from_micros",
+    "run_virtual",
+    "to_micros",
+]

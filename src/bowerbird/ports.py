@@ -103,7 +103,9 @@ class Transaction(Protocol):
 
     async def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None: ...
 
-    async def execute_all(self, writes: Sequence[tuple[str, Sequence[Sequence[Any]] | None]]) -> None:
+    async def execute_all(
+        self, writes: Sequence[tuple[str, Sequence[Sequence[Any]] | None]]
+    ) -> None:
         """Runs several writes over many rows each: inserts of values, or updates by one condition. None may depend on another, or
         change the same row. A distant server gets them together, before the next statement that might see them. Rows that are
         None leave a statement out; empty ones do not, so that the server sees the same text every time and plans it once."""
@@ -115,7 +117,9 @@ class Transaction(Protocol):
 
     async def fetch(self, sql: str, *values: Any) -> Sequence[Row]: ...
 
-    async def fetch_all(self, questions: Sequence[tuple[str, Sequence[Any]]]) -> Sequence[Sequence[Row]]:
+    async def fetch_all(
+        self, questions: Sequence[tuple[str, Sequence[Any]]]
+    ) -> Sequence[Sequence[Row]]:
         """What several questions find, in their order; a distant server is asked all of them at once, about one moment. They name
         the tables they read, not views of them."""
         ...
@@ -262,17 +266,23 @@ class Ranker(Protocol):
 class Seeder(Protocol):
     """Reads a settled page and names the targets it adds. Pure."""
 
-    def seed(self, facet: str, tasks: Sequence[Task], page: Page, saved: Saved) -> Sequence[Arrival]: ...
+    def seed(
+        self, facet: str, tasks: Sequence[Task], page: Page, saved: Saved
+    ) -> Sequence[Arrival]: ...
 
 
 class Sieve(Protocol):
     """Chooses what is saved of pages, and notes what they told, in the transaction that saves them."""
 
-    async def sift(self, tx: Transaction, tasks: Sequence[Task], page: Page, service: Service, now: datetime) -> Page:
+    async def sift(
+        self, tx: Transaction, tasks: Sequence[Task], page: Page, service: Service, now: datetime
+    ) -> Page:
         """What of the page is to be saved; `tasks`: what was asked, none where a stream spoke by itself."""
         ...
 
-    async def note(self, tx: Transaction, tasks: Sequence[Task], page: Page, saved: Saved, now: datetime) -> None:
+    async def note(
+        self, tx: Transaction, tasks: Sequence[Task], page: Page, saved: Saved, now: datetime
+    ) -> None:
         """Takes note of what was saved."""
         ...
 
@@ -281,7 +291,11 @@ class Frontier(Protocol):
     """The durable set of tasks, leased in lane order; a bounded part is held in memory, the rest in the database."""
 
     async def add(
-        self, tx: Transaction, arrivals: Sequence[tuple[Arrival, Placement]], call: int | None, now: datetime
+        self,
+        tx: Transaction,
+        arrivals: Sequence[tuple[Arrival, Placement]],
+        call: int | None,
+        now: datetime,
     ) -> frozenset[int]:
         """Adds unknown targets and wakes sleeping ones; answers the lanes that have ready tasks because of it."""
         ...
@@ -290,13 +304,19 @@ class Frontier(Protocol):
         """Locks what tasks remember until the transaction ends. Call it before `known`."""
         ...
 
-    async def known(self, tx: Transaction, arrivals: Sequence[Arrival]) -> Mapping[tuple[int, str], Task]:
+    async def known(
+        self, tx: Transaction, arrivals: Sequence[Arrival]
+    ) -> Mapping[tuple[int, str], Task]:
         """The tasks that exist already, for rankers that remember."""
         ...
 
-    async def lease(self, tx: Transaction, turn: Turn, draws: Sequence[Draw], now: datetime) -> Sequence[Task]: ...
+    async def lease(
+        self, tx: Transaction, turn: Turn, draws: Sequence[Draw], now: datetime
+    ) -> Sequence[Task]: ...
 
-    async def settle(self, tx: Transaction, settled: Sequence[Settled], now: datetime) -> frozenset[int]:
+    async def settle(
+        self, tx: Transaction, settled: Sequence[Settled], now: datetime
+    ) -> frozenset[int]:
         """Ends leases; raises `Fenced` unless every task still carries the token it was leased with."""
         ...
 
@@ -324,7 +344,9 @@ class Frontier(Protocol):
         """Gives up what waits in a lane, with the reason: nobody answers its questions."""
         ...
 
-    async def retire(self, tx: Transaction, lane: int, targets: Sequence[str], reason: Reason, now: datetime) -> Sequence[str]:
+    async def retire(
+        self, tx: Transaction, lane: int, targets: Sequence[str], reason: Reason, now: datetime
+    ) -> Sequence[str]:
         """Takes targets out of a lane for good, in whatever state, and records who wanted it and why. Answers which of them were
         in it. A target that is being asked is retired when its call ends, and the answer is kept. It is asked again only when it
         is added anew: by an edge, or by an arrival that wakes. That a start names it as a seed does not bring it back."""
@@ -354,7 +376,9 @@ class Frontier(Protocol):
 class Claims(Protocol):
     """What this worker alone may do, each thing until a time: hold a stream, fetch a file, take a backup, run a module."""
 
-    async def take(self, tx: Transaction, name: str, until: datetime, now: datetime) -> Claim | datetime:
+    async def take(
+        self, tx: Transaction, name: str, until: datetime, now: datetime
+    ) -> Claim | datetime:
         """The claim, in one statement: it is given when nobody has it, when its time is over, when its worker is dead, and to the
         worker that has it already. Otherwise the time until which another one has it. The dead are given nothing."""
         ...
@@ -384,15 +408,34 @@ class Store(Protocol):
         """The page without those who were forgotten on request. Only such are saved, and seeded from, in this transaction."""
         ...
 
-    async def allowed_targets(self, tx: Transaction, service: Service, targets: Collection[str]) -> frozenset[str]:
+    async def allowed_targets(
+        self, tx: Transaction, service: Service, targets: Collection[str]
+    ) -> frozenset[str]:
         """Those of the targets that are not, and do not name, somebody who was forgotten."""
         ...
 
     async def save(
-        self, tx: Transaction, page: Page, *, service: Service, tasks: Sequence[Task], facet: Facet, call: int, now: datetime
+        self,
+        tx: Transaction,
+        page: Page,
+        *,
+        service: Service,
+        tasks: Sequence[Task],
+        facet: Facet,
+        call: int,
+        now: datetime,
     ) -> Saved: ...
 
-    async def hear(self, tx: Transaction, page: Page, *, service: Service, facet: Facet, call: int, now: datetime) -> Saved:
+    async def hear(
+        self,
+        tx: Transaction,
+        page: Page,
+        *,
+        service: Service,
+        facet: Facet,
+        call: int,
+        now: datetime,
+    ) -> Saved:
         """Saves what a stream said just now. A post that was deleted stays deleted: on a stream, a deletion may come first."""
         ...
 
@@ -417,7 +460,12 @@ class Recall(Protocol):
     """Tells again what searches and streams listed, for lanes that lack its authors."""
 
     async def recall(
-        self, tx: Transaction, service: Service, sources: Sequence[int], queues: Sequence[int], after: int
+        self,
+        tx: Transaction,
+        service: Service,
+        sources: Sequence[int],
+        queues: Sequence[int],
+        after: int,
     ) -> Recalled | None:
         """The next sightings after number `after` that a queue may lack; None when there are no more."""
         ...
@@ -432,7 +480,9 @@ class WorkSource(Protocol):
         is ready. Raises `Fenced` when others have taken the worker for dead."""
         ...
 
-    async def settle(self, lease: Lease, answer: Answer, *, has_expired: bool = False) -> CallReport:
+    async def settle(
+        self, lease: Lease, answer: Answer, *, has_expired: bool = False
+    ) -> CallReport:
         """Ends a call with its answer, all or nothing; raises `Fenced` when the lease is no longer the worker's.
 
         `has_expired`: it was signed with a session that may have run out, so that a refusal is no word against the credential."""
@@ -500,13 +550,21 @@ class Questions(Protocol):
         ...
 
     async def about_users(
-        self, tx: Transaction, facet: str, users: Sequence[int], *, again: bool = False, most: int | None = None
+        self,
+        tx: Transaction,
+        facet: str,
+        users: Sequence[int],
+        *,
+        again: bool = False,
+        most: int | None = None,
     ) -> int:
         """Has a facet asked about accounts, by number, wherever the crawl can ask about them; answers how many that are. Who is
         known to it already is asked once more only `again`. `most`: only so many, the first of those not known to it yet."""
         ...
 
-    async def about_posts(self, tx: Transaction, facet: str, posts: Sequence[int], *, again: bool = False) -> int:
+    async def about_posts(
+        self, tx: Transaction, facet: str, posts: Sequence[int], *, again: bool = False
+    ) -> int:
         """The same of posts."""
         ...
 
@@ -515,7 +573,12 @@ class Keys(Protocol):
     """What services call the accounts and posts of a store."""
 
     async def of(
-        self, tx: Transaction, subject: Subject, service: Service, network: str, numbers: Collection[int]
+        self,
+        tx: Transaction,
+        subject: Subject,
+        service: Service,
+        network: str,
+        numbers: Collection[int],
     ) -> Mapping[int, str]:
         """By number the keys of those that the service knows and that may be asked about."""
         ...
@@ -524,15 +587,21 @@ class Keys(Protocol):
 class Stored(Protocol):
     """What modules may do to what is stored, by its own rules."""
 
-    async def erase_posts(self, tx: Transaction, posts: Sequence[int], reason: str, now: datetime) -> int:
+    async def erase_posts(
+        self, tx: Transaction, posts: Sequence[int], reason: str, now: datetime
+    ) -> int:
         """Empties posts for good, as if their authors had deleted them; answers how many."""
         ...
 
-    async def judge_posts(self, tx: Transaction, judge: Judge, posts: Sequence[int], now: datetime) -> int:
+    async def judge_posts(
+        self, tx: Transaction, judge: Judge, posts: Sequence[int], now: datetime
+    ) -> int:
         """Asks a judge about stored posts, and keeps what it says; answers how many judgements that were."""
         ...
 
-    async def judge_users(self, tx: Transaction, judge: Judge, users: Sequence[int], now: datetime) -> int:
+    async def judge_users(
+        self, tx: Transaction, judge: Judge, users: Sequence[int], now: datetime
+    ) -> int:
         """The same about stored profiles."""
         ...
 

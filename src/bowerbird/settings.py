@@ -59,16 +59,23 @@ def load_settings(
 ) -> Settings:
     """The settings in force; the named arguments are flags and win where they are not None."""
     env = os.environ if environment is None else environment
-    config_folder = _folder(env, "CONFIG", "config") or Path(platformdirs.user_config_path("bowerbird", appauthor=False))
+    config_folder = _folder(env, "CONFIG", "config") or Path(
+        platformdirs.user_config_path("bowerbird", appauthor=False)
+    )
     file = config_folder / "config.toml"
     values = _read_file(file)
     data_folder = _folder(env, "DATA", "data") or _path(values.get("data_folder"), config_folder)
     return Settings(
         config_folder=config_folder,
         data_folder=data_folder or Path(platformdirs.user_data_path("bowerbird", appauthor=False)),
-        cache_folder=_folder(env, "CACHE", "cache") or Path(platformdirs.user_cache_path("bowerbird", appauthor=False)),
-        vault=_given(vault, env, "VAULT") or _path(values.get("vault"), config_folder) or config_folder / "vault",
-        log_level=_level(_first(log_level, _variable(env, "LOG_LEVEL"), values.get("log_level"), "warning")),
+        cache_folder=_folder(env, "CACHE", "cache")
+        or Path(platformdirs.user_cache_path("bowerbird", appauthor=False)),
+        vault=_given(vault, env, "VAULT")
+        or _path(values.get("vault"), config_folder)
+        or config_folder / "vault",
+        log_level=_level(
+            _first(log_level, _variable(env, "LOG_LEVEL"), values.get("log_level"), "warning")
+        ),
         contact=_header_safe(_first(contact, _variable(env, "CONTACT"), values.get("contact"), "")),
         vault_password=_variable(env, "VAULT_PASSWORD"),
         worker_token=_variable(env, "WORKER_TOKEN"),
@@ -94,7 +101,11 @@ class Manager:
 def service_manager(environment: Mapping[str, str] | None = None) -> Manager | None:
     """Who waits for `READY=1` and `WATCHDOG=1`, from `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID`; mostly nobody."""
     env = os.environ if environment is None else environment
-    address, micros, pid = env.get("NOTIFY_SOCKET", ""), env.get("WATCHDOG_USEC", ""), env.get("WATCHDOG_PID", "")
+    address, micros, pid = (
+        env.get("NOTIFY_SOCKET", ""),
+        env.get("WATCHDOG_USEC", ""),
+        env.get("WATCHDOG_PID", ""),
+    )
     if address[:1] not in ("/", "@"):
         return None
     is_meant = micros.isdecimal() and int(micros) > 0 and pid in ("", str(os.getpid()))
@@ -104,7 +115,9 @@ def service_manager(environment: Mapping[str, str] | None = None) -> Manager | N
 def has_display(environment: Mapping[str, str] | None = None) -> bool:
     """Whether a browser with windows can be opened here."""
     env = os.environ if environment is None else environment
-    return sys.platform in ("darwin", "win32") or bool(env.get("DISPLAY") or env.get("WAYLAND_DISPLAY"))
+    return sys.platform in ("darwin", "win32") or bool(
+        env.get("DISPLAY") or env.get("WAYLAND_DISPLAY")
+    )
 
 
 def process_environment() -> dict[str, str]:
@@ -144,7 +157,9 @@ def _read_file(file: Path) -> dict[str, str]:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UserError(
-            f"cannot read the settings in {file}: {error}", "correct or remove the file", code="file_unreadable"
+            f"cannot read the settings in {file}: {error}",
+            "correct or remove the file",
+            code="file_unreadable",
         ) from error
     for key, value in values.items():
         _check_key(file, key, value)
@@ -159,18 +174,28 @@ def _check_key(file: Path, key: str, value: object) -> None:
             code="refused",
         )
     if key not in FILE_KEYS:
-        raise UserError(f"{file}: unknown setting {key!r}", f"allowed are {', '.join(FILE_KEYS)}", code="unknown_key")
+        raise UserError(
+            f"{file}: unknown setting {key!r}",
+            f"allowed are {', '.join(FILE_KEYS)}",
+            code="unknown_key",
+        )
     if not isinstance(value, str):
         raise UserError(f"{file}: {key} must be text in quotes, not {value!r}")
 
 
 def _level(value: str) -> str:
     if value.lower() not in LOG_LEVELS:
-        raise UserError(f"log level {value!r} does not exist", f"use one of {', '.join(LOG_LEVELS)}", code="unknown_name")
+        raise UserError(
+            f"log level {value!r} does not exist",
+            f"use one of {', '.join(LOG_LEVELS)}",
+            code="unknown_name",
+        )
     return value.lower()
 
 
 def _header_safe(contact: str) -> str:
     if not contact.isascii() or not contact.isprintable() or any(mark in contact for mark in "()"):
-        raise UserError(f"contact {contact!r} must be plain ASCII without brackets, such as an e-mail address or a web page")
+        raise UserError(
+            f"contact {contact!r} must be plain ASCII without brackets, such as an e-mail address or a web page"
+        )
     return contact

@@ -45,9 +45,7 @@ ENGINE = (
     "ratio engine_pages_per_second bare_pages_per_second own_parts_pages_per_second "
     "ratio_to_own_parts ratio_of_processor_time server_share"
 )
-VIRTUAL = (
-    "virtual_hours_per_minute virtual_calls_per_second virtual_first_hour_seconds virtual_refused"
-)
+VIRTUAL = "virtual_hours_per_minute virtual_calls_per_second virtual_first_hour_seconds virtual_refused"
 FRONTIER = (
     "sqlite growth growth_batch growth_bare growth_unsynced growth_bare_unsynced growth_processor "
     "rss_mb published_rank_and_seed_micros"
@@ -62,10 +60,7 @@ COORDINATOR = (
     "ratio_of_processor_time_in_batches get_p50 get_p99 put_p50 put_p99 bare_get_p50 bare_get_p99 "
     "bare_put_p50 bare_put_p99"
 )
-EXPORT = (
-    "ratio ratios ratio_to_own_tables memory_growth compared rows_a_second processor_seconds "
-    "clock_seconds peak_megabytes"
-)
+EXPORT = "ratio ratios ratio_to_own_tables memory_growth compared rows_a_second processor_seconds clock_seconds peak_megabytes"
 START = (
     "ratio start_ratio pass_seconds libraries_seconds bare_typer_seconds version_seconds "
     "status_seconds gone_seconds cascade_seconds dehydrate_seconds completeness_seconds "
@@ -88,9 +83,7 @@ SHORT: Mapping[str, Form] = {
 """Forms of less than three seconds of processor time."""
 LONG: Mapping[str, Form] = {
     "coordinator": Form("--pairs 4 --turns 1", COORDINATOR),
-    "dashboard": Form(
-        "--posts 120 --rounds 2 --pages 40 --crawls 1 --folder {folder}", f"{PAGES} {WATCHED}"
-    ),
+    "dashboard": Form("--posts 120 --rounds 2 --pages 40 --crawls 1 --folder {folder}", f"{PAGES} {WATCHED}"),
     "engine": Form(
         "--pages 20 --rounds 1 --accounts 20 --hours 0.1",
         f"{ENGINE} {VIRTUAL}",
@@ -122,10 +115,7 @@ def data(tmp_path: Path) -> Path:
     (data / "language-tweets-15").mkdir()
     events = {"2014_California_Earthquake": "napa", "2015_Nepal_Earthquake_en": "nepalquake"}
     for number, (name, seed) in enumerate(events.items()):
-        rows = [
-            f"{(number * 1000 + post) << 38}\tshaking near us {post} #{seed}\tcaution_and_advice"
-            for post in range(40)
-        ]
+        rows = [f"{(number * 1000 + post) << 38}\tshaking near us {post} #{seed}\tcaution_and_advice" for post in range(40)]
         table = "\n".join(["tweet_id\ttext\tlabel", *rows, ""])
         (data / "events-crisisnlp" / f"{name}.tsv").write_text(table)
     rows = [f"eng\t{number}\t\t\tplain words {number}" for number in range(600)]
@@ -174,17 +164,13 @@ def list_numbers(figures: Any, name: str = "") -> Iterator[tuple[str, float]]:
 
 
 @pytest.mark.parametrize("module", SHORT)
-def test_benchmark_in_smallest_form_prints_its_figures(
-    module: str, folder: Path, data: Path
-) -> None:
+def test_benchmark_in_smallest_form_prints_its_figures(module: str, folder: Path, data: Path) -> None:
     run_form(module, SHORT[module], folder, data)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("module", LONG)
-def test_long_benchmark_in_smallest_form_prints_its_figures(
-    module: str, folder: Path, data: Path
-) -> None:
+def test_long_benchmark_in_smallest_form_prints_its_figures(module: str, folder: Path, data: Path) -> None:
     run_form(module, LONG[module], folder, data)
 
 
@@ -206,9 +192,7 @@ def test_every_benchmark_has_a_smallest_form() -> None:
 )
 def test_parse_with_references_prints_their_ratios(folder: Path, data: Path) -> None:
     done = run("parse", "--rounds", "1", "--seconds", "0.02", "--json")
-    assert done.returncode in (0, 1), (
-        "1: a ratio is below its target, which says little of a run so short"
-    )
+    assert done.returncode in (0, 1), "1: a ratio is below its target, which says little of a run so short"
     figures = json.loads(done.stdout.splitlines()[-1])
     assert set(figures) == {"mastodon", "bluesky"}
     assert all(each["ratio"] > 0 for each in figures.values()), figures

@@ -263,9 +263,7 @@ BLUESKY = Traits(
         user="@bsky.app",
         post="at://did:plc:z72i7hdynmk6r22z27h6tvur/app.bsky.feed.post/3l6oveex3ii2l",
         words_are="words and hashtags (searching takes a login: see base below)",
-        stream='channel = "jetstream"\n'
-        'base = "wss://jetstream2.us-east.bsky.network"\n'
-        'collections = ["app.bsky.feed.post"]',
+        stream='channel = "jetstream"\nbase = "wss://jetstream2.us-east.bsky.network"\ncollections = ["app.bsky.feed.post"]',
     ),
     shortcuts=Shortcuts(
         pages=("bsky.app", "main.bsky.dev"),
@@ -291,9 +289,7 @@ BLUESKY = Traits(
 
 _MASTODON_SECRETS = (("access_token",),)
 
-_MASTODON_PAGE = (
-    r"(?P<server>https?://(?P<host>[^/]+))/(?:web/|deck/)?(?:@|users/)(?P<who>[\w.-]*\w)"
-)
+_MASTODON_PAGE = r"(?P<server>https?://(?P<host>[^/]+))/(?:web/|deck/)?(?:@|users/)(?P<who>[\w.-]*\w)"
 _MASTODON_POST = r"(?:/(?:statuses/)?(?P<post>[0-9A-Za-z]+))?"
 
 _MASTODON_NETWORK = Network(
@@ -370,12 +366,8 @@ WEIBO = Traits(
     base="https://api.weibo.com",
     servers=("https://api.weibo.com",),
     secrets={"user": _WEIBO_SECRETS, "app": _WEIBO_SECRETS},
-    example=Example(
-        user="1642634100", post="3432603961237211", word="猫", words_are="words and topics"
-    ),
-    shortcuts=Shortcuts(
-        pages=("weibo.com", "m.weibo.cn", "weibo.cn"), marks=("weibo:",), trends="hourly"
-    ),
+    example=Example(user="1642634100", post="3432603961237211", word="猫", words_are="words and topics"),
+    shortcuts=Shortcuts(pages=("weibo.com", "m.weibo.cn", "weibo.cn"), marks=("weibo:",), trends="hourly"),
 )
 
 
@@ -406,9 +398,7 @@ X = Traits(
     servers=("https://api.x.com", "https://api.twitter.com"),
     secrets={"user": (_X_OAUTH, ("access_token",)), "app": (("bearer_token",),)},
     easiest_kind="app",
-    example=Example(
-        user=_X_USER, post=_X_POST, stream='channel = "filter"\nrules = ["#caturday lang:en"]'
-    ),
+    example=Example(user=_X_USER, post=_X_POST, stream='channel = "filter"\nrules = ["#caturday lang:en"]'),
     shortcuts=Shortcuts(
         pages=("x.com", "mobile.x.com", "twitter.com", "mobile.twitter.com"),
         marks=("x:",),
@@ -417,9 +407,7 @@ X = Traits(
         since=dict.fromkeys(("search", "hashtag", "timeline", "volumes"), "start_time"),
         until=dict.fromkeys(("search", "hashtag", "timeline", "volumes"), "end_time"),
         language_form="{} lang:{}",
-        hearings=(
-            Hearing(channel="filter", words="rules", accounts="rules", account_form="from:{}"),
-        ),
+        hearings=(Hearing(channel="filter", words="rules", accounts="rules", account_form="from:{}"),),
     ),
 )
 TWITTER_V1 = Traits(
@@ -437,9 +425,7 @@ TWITTER_V1 = Traits(
 )
 
 
-TRAITS: Mapping[str, Traits] = {
-    each.provider: each for each in (BLUESKY, MASTODON, TWITTER_V1, WEIBO, X)
-}
+TRAITS: Mapping[str, Traits] = {each.provider: each for each in (BLUESKY, MASTODON, TWITTER_V1, WEIBO, X)}
 """By provider."""
 NETWORKS: Mapping[str, Network] = {each.network.name: each.network for each in TRAITS.values()}
 """By name."""

@@ -62,9 +62,7 @@ async def _book(tx: Transaction, lent: Bucket | None, ended: Bucket) -> None:
                 return
         elif await replace_bucket(tx, own, _after(own, lent, ended)):
             return
-    raise Busy(
-        f"the account of {ended.name} changes faster than the probe's calls can be booked", "stop the crawl and try again"
-    )
+    raise Busy(f"the account of {ended.name} changes faster than the probe's calls can be booked", "stop the crawl and try again")
 
 
 def _after(own: Bucket, lent: Bucket | None, ended: Bucket) -> Bucket:

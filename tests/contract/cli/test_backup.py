@@ -167,9 +167,7 @@ async def _end_crawls(url: str) -> None:
     await connection.close()
 
 
-async def test_backup_has_its_name_only_when_it_is_on_the_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_backup_has_its_name_only_when_it_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place, target = str(tmp_path / "crawl.db"), tmp_path / "b.db"
     await filled(place, range(3))
     synced: list[tuple[int, bool]] = []

@@ -364,9 +364,7 @@ def test_what_others_added_to_the_file_of_an_interrupted_command_stays(slow: Ser
         *(pytest.param(*each, marks=pytest.mark.long) for each in ((signal.SIGINT, 40_000), (signal.SIGKILL, 2))),
     ],
 )
-def test_another_file_in_the_place_of_its_own_is_left_alone(
-    slow: Server, how: signal.Signals, lines: int
-) -> None:
+def test_another_file_in_the_place_of_its_own_is_left_alone(slow: Server, how: signal.Signals, lines: int) -> None:
     command = begun(slow, how)
     Path("posts.jsonl").rename("first.jsonl")
     mine = b'{"id":"of another command"}\n' * lines

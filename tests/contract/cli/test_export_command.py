@@ -96,8 +96,6 @@ def test_the_key_of_pseudonyms_is_made_once_and_private(store: Path) -> None:
         (["export", "calls", "--place", "Lisbon", "-o", "a.csv"], "unsupported", ("calls", "--place")),
     ],
 )
-def test_what_cannot_be_is_said_with_what_to_do(
-    store: Path, arguments: list[str], code: str, values: tuple[str, ...]
-) -> None:
+def test_what_cannot_be_is_said_with_what_to_do(store: Path, arguments: list[str], code: str, values: tuple[str, ...]) -> None:
     told = str(refused(*arguments, code=code))
     assert [value for value in values if value not in told] == []

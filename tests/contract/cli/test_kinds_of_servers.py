@@ -104,7 +104,7 @@ async def test_a_crawl_that_asks_only_what_is_not_offered_fails_with_a_sentence(
         assert done.ending.reason.code == "not_offered"
         assert all(value in done.ending.reason.problem for value in ("small", "directory", "404 Not implemented"))
         assert server.seen["/api/v1/directory"] == 1, "it is not asked for ever"
-        assert await done.count('''tasks where failure like '{"code":"not_offered",%' ''') == 1
+        assert await done.count("""tasks where failure like '{"code":"not_offered",%' """) == 1
 
 
 async def test_one_refused_facet_does_not_keep_others_from_going_on() -> None:

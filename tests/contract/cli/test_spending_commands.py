@@ -91,8 +91,6 @@ def test_the_doctor_tells_less_that_was_agreed_to_from_nothing(
     snapshot("doctor_about_money", "\n".join((never, agreed, more)), numbers=False)
 
 
-
-
 @pytest.mark.parametrize(("answer", "code"), [("n\n", 2), ("y\n", 0)])
 def test_in_a_terminal_it_asks_and_says_what_the_plan_expects(file: Path, answer: str, code: int) -> None:
     here, there = pty.openpty()

@@ -130,9 +130,7 @@ async def test_a_full_disk_during_a_backup_leaves_nothing_half_made(
         resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
 
     command = [*PROGRAM, "backup", place, "b.db", "--json"]
-    tried = await asyncio.to_thread(
-        subprocess.run, command, capture_output=True, text=True, preexec_fn=full, timeout=240
-    )
+    tried = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, preexec_fn=full, timeout=240)
     assert tried.returncode in (1, 2)
     assert json_error(tried.stderr).code == {"sqlite": "file_unwritable", "postgresql": "disk_full"}[kind]
     assert "Traceback" not in tried.stderr

@@ -100,9 +100,7 @@ async def test_commit_that_postgresql_refuses_undoes_memory(postgres_url: str) -
     async with database.transaction() as tx:
         await tx.execute("create table parent (number bigint primary key)")
         # Checked at the commit.
-        await tx.execute(
-            "create table child (parent bigint references parent deferrable initially deferred)"
-        )
+        await tx.execute("create table child (parent bigint references parent deferrable initially deferred)")
     seen: list[str] = []
 
     async def orphan() -> None:

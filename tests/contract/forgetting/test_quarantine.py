@@ -107,7 +107,3 @@ async def test_what_names_nobody_is_forgotten_after_a_month(crawled: Crawled) ->
     await crawled.save(Page(broken=(broken(b"{}"),)), TIMELINE, "1", after=KEPT_FOR + timedelta(hours=1))
     assert [bytes(row["raw"]) for row in await crawled.rows("select raw from quarantine")] == [b"{}"]
     assert (await crawled.row("select items from quarantine_sources"))["items"] == 2
-
-
-
-

@@ -302,8 +302,6 @@ async def test_three_views_of_one_account_make_no_history(crawled: Crawled, orde
     assert (await crawled.count("user_history"), await crawled.count("post_history")) == (0, 0)
 
 
-
-
 async def test_others_fill_what_the_home_server_does_not_say(crawled: Crawled) -> None:
     await crawled.save(Page(users=(ada(followers=None),)), service=HOME)
     seen = (await crawled.row("select seen_at from users where id = ?", ADA))["seen_at"]

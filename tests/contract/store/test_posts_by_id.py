@@ -94,8 +94,6 @@ async def test_what_a_command_found_since_is_read_by_its_number() -> None:
     assert plan == ["SEARCH results USING INTEGER PRIMARY KEY (rowid>?)"]
 
 
-
-
 async def test_an_address_that_follows_from_the_id_is_read_and_found_without_being_stored(crawled: Crawled) -> None:
     ada, ben = skeet("ada"), skeet("ben")
     await crawled.hear(Page(posts=(ada, ben)))

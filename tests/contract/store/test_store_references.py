@@ -61,8 +61,6 @@ async def test_streams_join_as_well(crawled: Crawled) -> None:
     assert await references(crawled) == [PARENT]
 
 
-
-
 @pytest.mark.parametrize("quoted", ["10", "20"])
 async def test_a_post_that_waits_for_two_is_joined_with_both_by_one_page(crawled: Crawled, quoted: str) -> None:
     await crawled.save(answer("11", quote_of=f"mastodon:mammoth/{quoted}"), TIMELINE, "1", service=FEDIVERSE)

@@ -67,9 +67,7 @@ def test_step_ignores_keys_of_the_future() -> None:
 def test_gap_begins_before_the_newest_event_by_the_disorder_of_its_channel() -> None:
     now, minute = datetime(2026, 1, 1, tzinfo=UTC), timedelta(minutes=1)
     channel: Any = SimpleNamespace(has_cursor=False, key_time=None, disorder=5 * minute)
-    before = Position(
-        stream=1, claim=Claim("stream 1", 1, 1, now), head="5", event_at=now, heard_at=now
-    )
+    before = Position(stream=1, claim=Claim("stream 1", 1, 1, now), head="5", event_at=now, heard_at=now)
     gap = missed(before, channel, Cause.CUT, now + minute)
     assert gap is not None
     assert gap.after_at == now - 5 * minute

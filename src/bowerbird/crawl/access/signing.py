@@ -222,7 +222,6 @@ class Caller:
             self._signer.renew(credential)
 
 
-
 def _refusal(answer: Answer) -> bytes:
     """What a failed login said. One that was granted and could not be read may hold tokens that nobody knows yet."""
     return b"" if 200 <= answer.status < 300 else answer.body

@@ -140,9 +140,7 @@ def read_key(path: Path) -> bytes:
     try:
         key = bytes.fromhex(path.read_text(encoding="ascii").strip())
     except (OSError, ValueError) as error:
-        raise UserError(
-            f"{path} holds no key for pseudonyms (64 hexadecimal digits): {error}", code="file_damaged"
-        ) from error
+        raise UserError(f"{path} holds no key for pseudonyms (64 hexadecimal digits): {error}", code="file_damaged") from error
     if len(key) < 16:
         raise UserError(f"the key in {path} is too short: 32 hexadecimal digits or more", code="file_damaged")
     return key

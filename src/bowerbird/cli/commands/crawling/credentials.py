@@ -170,9 +170,7 @@ def _check_registration(provider: str, vault: FileVault, name: str, *, replace: 
     """Refuses before a server has been asked what the vault would refuse afterwards: the fresh token would be lost."""
     if provider not in TRAITS or not TRAITS[provider].can_register:
         able = ", ".join(each.provider for each in TRAITS.values() if each.can_register)
-        raise CredentialError(
-            f"--register is for {able} only: {provider} gives out keys on its own pages", code="unsupported"
-        )
+        raise CredentialError(f"--register is for {able} only: {provider} gives out keys on its own pages", code="unsupported")
     vault.check_name(name, replace=replace)
 
 
