@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from bowerbird.clock import VirtualClock, run_virtual
+from bowerbird.crawl.process.endings import LIMIT_REACHED
+from bowerbird.errors import Failure
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.simulated.service import Setup
@@ -17,7 +19,7 @@ SMALL = WorldSettings(accounts=20, seed=5, following=4.0, longest_history=50)
 HOUR = timedelta(hours=1)
 
 
-async def run(laboratory: Laboratory, plan: CrawlPlan, most: timedelta) -> tuple[str, timedelta]:
+async def run(laboratory: Laboratory, plan: CrawlPlan, most: timedelta) -> tuple[Failure, timedelta]:
     """Why a run ended, and how long it took; the user ends it after `most`."""
     began = laboratory.clock.now()
     async with laboratory.crawl(plan) as crawl:
@@ -33,10 +35,10 @@ def test_the_duration_counts_over_restarts_and_not_while_nobody_runs_the_crawl(t
     async def main(clock: VirtualClock) -> None:
         laboratory = Laboratory(Setup(world=SMALL), clock)
         plan = laboratory.plan('flow = "timelines"', laboratory.keys(), 'stop.duration = "3h"', store=str(tmp_path / "c.db"))
-        assert (await run(laboratory, plan, 2 * HOUR))[0] == "enough for today"
+        assert (await run(laboratory, plan, 2 * HOUR))[0].problem == "enough for today"
         await clock.sleep_until(clock.now() + timedelta(days=5))
         reason, took = await run(laboratory, plan, 10 * HOUR)
-        assert reason == "ran for 1 h 00 min (3 h 00 min with earlier runs)"
+        assert (reason.code, "3 h 00 min" in reason.problem) == (LIMIT_REACHED, True)
         assert abs(took - HOUR) < timedelta(minutes=2)
         assert (await run(laboratory, plan, 10 * HOUR))[1] < timedelta(minutes=1)
 

@@ -353,7 +353,8 @@ def test_crawl_without_search_notes_that_probes_are_off() -> None:
             return crawl.notes
 
     (note,) = run_virtual(main, start=BEGINS)
-    assert note.startswith("Candidates for keywords cannot be tested by searches on simulated: ")
+    assert note.startswith("simulated: ")
+    assert "https://simulated.example" in note
 
 
 def test_two_workers_decide_each_frame_once(tmp_path: Path) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from bowerbird.reports.histories.absences import AbsentUser, EndedRelation, read_absences
 
 from bowerbird.app import Crawl
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
+from bowerbird.reports.deletions import AbsentUser, EndedRelation, read_deletions
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import World, WorldSettings
 from bowerbird.simulated.world.posts.content import visibility
@@ -232,8 +232,8 @@ def test_banned_users_and_cancelled_relations_are_kept_apart() -> None:
         text = f'flow.use = "robots"\nstop.duration = "151d"\n{off}\n{again}\n'
         async with laboratory.crawl(laboratory.plan(text, [seed])) as crawl:
             await crawl.process.run(crawl.seeds, slots=4, watch_every=timedelta(days=5))
-            absent = [line async for line in read_absences(crawl.database, "users") if isinstance(line, AbsentUser)]
-            ended = [line async for line in read_absences(crawl.database, "relations") if isinstance(line, EndedRelation)]
+            absent = [line async for line in read_deletions(crawl.database, "users") if isinstance(line, AbsentUser)]
+            ended = [line async for line in read_deletions(crawl.database, "relations") if isinstance(line, EndedRelation)]
             reached = (await queues(crawl))["profile"]
             refused = await rows(crawl, "select distinct target from shortfalls where cause = 'protected'")
         check_absences(laboratory, absent, reached)

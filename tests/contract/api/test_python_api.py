@@ -84,7 +84,7 @@ def test_a_plan_from_a_file_is_run_by_its_name(server: Server, token: None) -> N
 
 
 def test_what_is_wrong_is_said_before_anything_is_called() -> None:
-    with raises_code(UserError, "invalid") as caught:
+    with raises_code(UserError, "unknown_provider") as caught:
         bowerbird.make_plan("timelines", seeds=["@ada"], on="myspace")
     assert "'myspace'" in str(caught.value)
     with raises_code(UserError, "database_not_found") as caught:

@@ -179,16 +179,25 @@ def test_quotes_that_nobody_may_ask_without_a_token_do_not_hold_up_reposts(serve
     assert (crawl["state"], crawl["reason"]["code"]) == ("finished", "nothing_left")
 
 
-@pytest.mark.parametrize("limits", ["timeline.requests = 3", "'*'.nonsense.allowance = 3", "together.allowance = 3"])
-def test_what_a_crawl_refuses_the_check_of_its_file_refuses_too(limits: str, servers: dict[str, Server], capsys: Capsys) -> None:
+@pytest.mark.parametrize(
+    ("limits", "code"),
+    [
+        ("timeline.requests = 3", "unknown_key"),
+        ("'*'.nonsense.allowance = 3", "unknown_name"),
+        ("together.allowance = 3", "missing_value"),
+    ],
+)
+def test_what_a_crawl_refuses_the_check_of_its_file_refuses_too(
+    limits: str, code: str, servers: dict[str, Server], capsys: Capsys
+) -> None:
     file = crawl_file(servers["mastodon"], "mastodon")
     Path(file).write_text(Path(file).read_text() + f"[service.limits]\n{limits}\n")
-    told = [str(refused(*command, code="invalid")) for command in (["flow", "check", file], ["crawl", file])]
-    assert told[0] == told[1]
-    code, problems = doctored(file, capsys)
-    assert (code, list(problems)) == (1, ["crawl file"]), "for the doctor it is one problem among others"
+    check, crawl = (refused(*command, code=code) for command in (["flow", "check", file], ["crawl", file]))
+    assert (check.code, str(check)) == (crawl.code, str(crawl))
+    exit_code, problems = doctored(file, capsys)
+    assert (exit_code, list(problems)) == (1, ["crawl file"]), "for the doctor it is one problem among others"
     assert "a.toml:" in problems["crawl file"]["found"]
-    assert problems["crawl file"]["found"] in told[0].replace("\n", " ")
+    assert problems["crawl file"]["found"] in str(check).replace("\n", " ")
 
 
 def moving(to: str) -> web.Application:

@@ -244,7 +244,7 @@ def test_a_store_that_somebody_uses_is_not_rewritten(tmp_path: Path, capsys: pyt
     reader = sqlite_module().connect(place, isolation_level=None)
     reader.execute("begin")
     reader.execute("select count(*) from posts").fetchone()
-    with raises_code(StoreError, "database_failed") as caught:
+    with raises_code(StoreError, "file_unwritable") as caught:
         asyncio.run(rewrite(place, RealClock()))
     assert place in caught.value.problem
     reader.close()
