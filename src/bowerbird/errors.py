@@ -22,8 +22,8 @@ A deleted or private account is a result (`model.Outcome`), never an error.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import ClassVar, Self
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar, Self
 
 import msgspec
 
@@ -66,7 +66,8 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 def _without_controls(text: str) -> str:
-    return text.translate(_CONTROLS)
+    # A file name that is not UTF-8 has surrogates, which JSON cannot contain.
+    return text.translate(_CONTROLS).encode("utf-8", "replace").decode()
 
 
 def joined(failures: Iterable[Failure]) -> Failure | None:
@@ -82,7 +83,13 @@ def joined(failures: Iterable[Failure]) -> Failure | None:
 
 def stored_failure(text: str | None) -> Failure | None:
     """Return the failure of a column that may be null."""
-    return None if text is None else Failure.from_json(text)
+    if text is None:
+        return None
+    try:
+        return Failure.from_json(text)
+    except msgspec.DecodeError:
+        # Removing the name of a forgotten person may have cut the text.
+        return Failure("unknown", text)
 
 
 def failure_of(error: Exception) -> Failure:
@@ -115,6 +122,20 @@ class BowerbirdError(Exception):
 
     def __str__(self) -> str:
         return str(self.failure)
+
+    def __reduce__(self) -> tuple[Callable[..., BowerbirdError], tuple[Any, ...]]:
+        # Rehearsals run in processes of their own: what they raise is pickled.
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(
+    kind: type[BowerbirdError], args: tuple[Any, ...], state: Mapping[str, Any]
+) -> BowerbirdError:
+    """Return a pickled error without its constructor, which takes other arguments in subclasses."""
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(state)
+    return error
 
 
 class UserError(BowerbirdError):

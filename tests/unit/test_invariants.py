@@ -40,6 +40,18 @@ def test_every_mutation_belongs_to_rule_with_the_same_test() -> None:
     assert {rule: entry["test"] for rule, entry in table.items()}.items() <= tests.items()
 
 
+def test_every_mutation_finds_its_text_once() -> None:
+    table = tomllib.loads((ROOT / "tests" / "mutations.toml").read_text(encoding="utf-8"))
+    source = ROOT / "src" / "bowerbird"
+    stale = [
+        (rule, file)
+        for rule, entry in table.items()
+        for file, old, _ in entry["edits"]
+        if (source / file).read_text(encoding="utf-8").count(old) != 1
+    ]
+    assert stale == []
+
+
 def test_rules_page_counts_rules_without_earlier_test() -> None:
     # Rate limits have their own count.
     counted = [row for row in rules() if not row[0].startswith("R")]

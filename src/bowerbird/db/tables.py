@@ -64,7 +64,7 @@ def schema_statements(dialect: str) -> tuple[str, ...]:
 async def create_tables(tx: Transaction, dialect: str, now: datetime) -> None:
     """Create the tables of a new store. Leave a store of this version as it is, and refuse any other database."""
     tables = {row["name"] for row in await tx.fetch(_TABLES[dialect])}
-    if "schema_version" in tables:
+    if {"crawls", "schema_version"} <= tables:
         row = await tx.fetch_one("select max(version) as version from schema_version")
         check_version(row["version"] if row else None)
     elif "crawls" in tables or (tables and dialect == "sqlite"):

@@ -54,7 +54,7 @@ def call_charges(facet: Facet, service: str, credential: Credential | None) -> t
 
 def login_charges(vault: Vault, credential: str, provider: Provider, service: Service) -> tuple[Charge, ...]:
     """Return what a login takes from the buckets that the network has for logins."""
-    limits = getattr(provider, "session_limits", ())
+    limits = provider.session_limits
     login = Facet(name="login", subject=Subject.USER, yields=frozenset(), limits=limits)
     return call_charges(login, service.name, _find(vault, credential))
 

@@ -236,7 +236,7 @@ class FileVault:
     def _key_from_file(self) -> bytes:
         try:
             if not is_private(self.key_path):
-                raise CredentialError("Other users can read the key file.", f"Run: chmod 600 {self.key_path}")
+                raise CredentialError(f"Other users can read the key file {self.key_path}.", f"Run: chmod 600 {self.key_path}")
             key = b64decode(self.key_path.read_bytes().strip(), validate=True)
         except FileNotFoundError:
             raise CredentialError(

@@ -148,7 +148,7 @@ class Network(Struct, frozen=True, kw_only=True):
     """Templates of a post id and its URL over `{author}` and `{key}`, if each follows from the
     other."""
     short_forms: tuple[ShortForm, ...] = ()
-    """Forms that SQLite stores shortened; a new one needs a migration."""
+    """Forms that SQLite stores shortened; a new one needs another schema version."""
     media_forms: tuple[MediaForm, ...] = ()
     """The same for media URLs."""
     not_askable: frozenset[PostKind] = frozenset({PostKind.COMMENT})

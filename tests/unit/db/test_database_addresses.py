@@ -73,7 +73,6 @@ def test_an_address_whose_password_was_cut_is_refused_with_how_to_write_it(passw
 COMMANDS = (
     ["status", "{address}"],
     ["gone", "{address}", "--json"],
-    ["upgrade", "{address}"],
     ["backup", "{address}", "to.db"],
     ["restore", "copy.db", "{address}"],
     ["doctor", "--database", "{address}"],

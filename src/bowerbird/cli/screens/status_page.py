@@ -218,7 +218,7 @@ def _show_money(output: Output, page: StatusPage) -> None:
         return
     output.line("money", style="bold")
     for purse in found:
-        resets = f"; resets on {purse.resets_at:%-d %B %Y} (UTC)" if purse.resets_at else ""
+        resets = f"; resets on {purse.resets_at.day} {purse.resets_at:%B %Y} (UTC)" if purse.resets_at else ""
         output.line(f"  {month_words(purse, page.status.now)}{resets}")
     output.line()
 

@@ -73,7 +73,7 @@ class Worker:
             raise
         if self._trouble is not None:
             raise self._trouble
-        return self._ending or Ending.stopped("")
+        return self._ending or Ending.stopped("interrupted")
 
     async def _loop(self, slots: int, rules: StopRules) -> None:
         while self._ending is None and self._trouble is None:
@@ -213,7 +213,7 @@ class Worker:
         if until is not None or due.at is not None:
             return None
         if due.stuck is not None:
-            advice = f"{due.stuck.advice}; then start again: what waits is asked then"
+            advice = "; ".join(filter(None, (due.stuck.advice, "then start again: what waits is asked then")))
             return Ending.failed(structs.replace(due.stuck, advice=advice))
         if not rules.ends_when_empty():
             return None

@@ -159,6 +159,8 @@ def _checked(path: Path, unwanted: Event) -> int:
         if verdict != "ok":
             raise StoreError(f"the backup {path} is damaged ({verdict})", "take another", code="file_damaged")
         tables = _tables(copy)
+        if "schema_version" not in tables:
+            check_version(None, str(path))
         check_version(copy.execute("select max(version) from schema_version").fetchone()[0], str(path))
         return sum(copy.execute(f"select count(*) from {table}").fetchone()[0] for table in tables)
     except module.Error as error:

@@ -285,8 +285,8 @@ class PostgresDatabase:
         except (*_AWAY, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
             raised = Unreachable if isinstance(error, _AWAY) else StoreError
             raise raised(
-                f"cannot reach PostgreSQL at {public(where)}: {without_password(where, str(error))}. "
-                "Does it run, and are user, password and database name right?"
+                f"cannot reach PostgreSQL at {public(where)}: {without_password(where, str(error))}.",
+                "Does it run, and are user, password and database name right?",
             ) from error
         database = cls(pool, clock)
         await set_clock(database, clock)

@@ -97,7 +97,7 @@ def _dataset(told: Told, files: Sequence[PublishedFile]) -> dict[str, Any]:
         "name": title_of(told),
         "description": words.description or words.purpose or title_of(told),
         "datePublished": f"{facts.made_at:%Y-%m-%d}",
-        "version": f"{facts.made_at:%Y.%-m.%-d}",
+        "version": f"{facts.made_at.year}.{facts.made_at.month}.{facts.made_at.day}",
         "citeAs": citation(words, title_of(told), facts.made_at),
         "isLiveDataset": any(crawl.report.state is CrawlState.RUNNING for crawl in facts.crawls),
         "rai:dataCollection": _collected(told),

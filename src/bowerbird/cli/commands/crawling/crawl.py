@@ -176,7 +176,7 @@ async def _crawl(plan: CrawlPlan, settings: Settings, vault: Vault, wish: _Wish)
             # Said last: of a crawl that is refused nobody shall read that it goes on.
             for note in (*await check_tokens(crawl, outside), *start.notes, *crawl.notes):
                 say(note)
-            if wish.applies and (line := seeds_line(await apply_seeds(crawl.database, plan, clock))):
+            if (wish.applies or applied) and (line := seeds_line(await apply_seeds(crawl.database, plan, clock))):
                 say(line)
             if agreed is not None:
                 await keep_consent(crawl.database, start.plan, agreed, clock.now())
