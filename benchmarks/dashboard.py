@@ -236,7 +236,9 @@ async def _crawled(source: Served, watchers: int) -> tuple[float, int]:
             took = time.perf_counter() - began
             for task in watching:
                 task.cancel()
-            heard = sum(await asyncio.gather(*watching))
+            # A watcher that was cancelled before it connected heard nothing.
+            told = await asyncio.gather(*watching, return_exceptions=True)
+            heard = sum(each for each in told if isinstance(each, int))
         return source.pages / took, heard
 
 
