@@ -236,6 +236,7 @@ def test_seeds_are_added_and_retired(site: Served, page: Page) -> None:
     page.fill("[name=seeds]", "#jazz")
     page.get_by_role("button", name="Add").click()
     expect(done(page)).to_contain_text("1")
+    page.wait_for_load_state()  # the scripts that open the dialog
     row = page.locator("tbody tr").filter(has_text="jazz").first
     row.get_by_role("button", name="Retire").click()
     page.get_by_role("dialog").get_by_role("button", name="Yes").click()

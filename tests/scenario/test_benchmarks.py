@@ -83,7 +83,7 @@ SHORT: Mapping[str, Form] = {
 """Forms of less than three seconds of processor time."""
 LONG: Mapping[str, Form] = {
     "coordinator": Form("--pairs 4 --turns 1", COORDINATOR),
-    "dashboard": Form("--posts 120 --rounds 2 --pages 40 --crawls 1 --folder {folder}", f"{PAGES} {WATCHED}"),
+    "dashboard": Form("--posts 120 --rounds 2 --pages 600 --crawls 1 --folder {folder}", f"{PAGES} {WATCHED}"),
     "engine": Form(
         "--pages 20 --rounds 1 --accounts 20 --hours 0.1",
         f"{ENGINE} {VIRTUAL}",
