@@ -27,12 +27,13 @@ class Server(Struct, frozen=True):
     base: str
 
     def post_keys(self, count: int) -> list[str]:
-        """Posts that anybody may read."""
+        """Posts that anybody may read. Reposts are left out: which keys they have depends on the day."""
         service, now = self.service, RealClock().now()
         open_ones = (each for each in range(len(service.world)) if service.truth.is_collectable(each, now))
         keys = (service.dialect.account_key(each) for each in open_ones)
         posts = (service.posts_to_find(key, EPOCH, now, now) for key in keys)
-        return list(islice((key for found in posts for key, deleted_at in found.items() if deleted_at is None), count))
+        there = (key for found in posts for key, deleted_at in found.items() if deleted_at is None)
+        return list(islice((key for key in there if "/app.bsky.feed.repost/" not in key), count))
 
     def crawl_file(self, path: Path, *, flow: str = "timelines", seeds: int = 40, more: str = "") -> Path:
         chosen = self.service.truth.sample_accounts(seeds, generator(1, 5), RealClock().now())

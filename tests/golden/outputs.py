@@ -146,6 +146,8 @@ class Outputs:
             return
         written = self._run("card", "--out", self._folder / "card")
         croissant = json.loads((self._folder / "card" / "croissant.json").read_text("utf-8"))
+        for dated in ("version", "citeAs"):  # by the clock of the machine
+            del croissant[dated]
         files = sorted(Path(each).name for each in written["files"])
         self.files["card_files"] = self._lines(
             {"files": files, "unsaid": written["unsaid"], "croissant": croissant}
